@@ -671,6 +671,15 @@ inline bool is_relation_pruned(const EState &estate, Index relation) {
 #endif
 }
 
+// What a window's rows are tested for while it runs.
+inline List *run_conditions(const WindowAggPath &path) {
+#if PG_VERSION_NUM >= 170000
+    return path.runCondition;
+#else
+    return path.winclause->runCondition;
+#endif
+}
+
 // Has an entry of a query no privileges that are checked.
 inline void forget_privileges([[maybe_unused]] Query *query, RangeTblEntry *entry) {
 #if PG_VERSION_NUM >= 160000

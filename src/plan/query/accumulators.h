@@ -28,6 +28,8 @@ void accumulate_special(Compiler *compiler, CompiledQuery *compiled, Argument *a
 // Both conditions; of the first there may be none (no_step).
 uint16 both(Compiler *compiler, uint16 one, uint16 other);
 
+void compile_aggregate(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate, Result *result);
+
 Result make_result(ResultKind kind, const Aggref *aggregate, const Value &argument);
 
 // statistics.cpp

@@ -4,6 +4,7 @@
 #include "plan/query/nested_groups.h"
 #include "plan/query/numbering.h"
 #include "plan/query/top.h"
+#include "plan/query/windows.h"
 
 namespace pg_gpu::plan::query {
 
@@ -15,7 +16,7 @@ uint16 accumulate(CompiledQuery *compiled, AccumulatorKind kind, uint16 argument
                   bool is_distinct, uint32 detail) {
     const engine::Accumulator wanted = {kind,  static_cast<uint8>(is_distinct ? 1 : 0), argument, filter, 0,
                                         detail};
-    uint32 i = 0;
+    uint32 i = compiled->first_accumulator;
     while (i < compiled->accumulator_count &&
            memcmp(&compiled->accumulators[i], &wanted, sizeof(wanted)) != 0)
         i++;
@@ -318,8 +319,7 @@ static const char *refuse_aggregate(const Aggref *aggregate) {
     return nullptr;
 }
 
-static void compile_aggregate(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate,
-                              Result *result) {
+void compile_aggregate(Compiler *compiler, CompiledQuery *compiled, const Aggref *aggregate, Result *result) {
     if (const char *reason = refuse_aggregate(aggregate)) {
         refuse_value(compiler, reason, aggregate);
         return;
@@ -470,6 +470,9 @@ static ValueType type_of_accumulator(const Program &program, const engine::Accum
             return ValueType::float64;
         case AccumulatorKind::count_rows:
         case AccumulatorKind::count:
+        case AccumulatorKind::row_number:
+        case AccumulatorKind::rank:
+        case AccumulatorKind::dense_rank:
             return ValueType::int64;
         default:
             return program.steps[accumulator.argument].type;
@@ -522,11 +525,11 @@ bool compile_groups(Compiler *compiler, const QueryParts &parts, const List *con
         else
             compile_key(compiler, compiled, parts, i);
     }
-    uint32 number = compiled->key_count;
-    ListCell *cell;
-    foreach (cell, parts.aggregates)
-        if (!is_refused(compiler))
-            compile_aggregate(compiler, compiled, lfirst_node(Aggref, cell), &compiled->results[number++]);
+    if (parts.windows != NIL && !is_refused(compiler))
+        compile_windows(compiler, parts, compiled);
+    for (int i = 0; parts.windows == NIL && i < list_length(parts.aggregates) && !is_refused(compiler); i++)
+        compile_aggregate(compiler, compiled, list_nth_node(Aggref, parts.aggregates, i),
+                          &compiled->results[keys + static_cast<uint32>(i)]);
     if (compiled->program->is_full)
         refuse(&compiler->refusal, "the query has too many steps");
     if (is_refused(compiler))

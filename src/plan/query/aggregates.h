@@ -81,6 +81,17 @@ struct CompiledHaving {
     bool is_whole;  // no other groups are dropped afterwards
 };
 
+// A window (windows.h), whose functions are accumulators from `first` on. The first items of its order tell
+// partitions apart. `frame_first` and `frame_last` are as the engine has them.
+struct CompiledWindow {
+    const List *order;
+    int partition_keys;
+    int64 frame_first;
+    int64 frame_last;
+    uint32 first;
+    uint32 count;
+};
+
 struct CompiledQuery {
     Program *program;
     QueryTree tree;
@@ -91,6 +102,9 @@ struct CompiledQuery {
     uint32 key_count;
     engine::Accumulator *accumulators;
     uint32 accumulator_count;
+    uint32 first_accumulator;  // equal ones before it have other frames
+    CompiledWindow *windows;
+    uint32 window_count;
     const ValueType *types;  // of keys, then of accumulators
     Result *results;         // of keys, then of aggregates
     uint32 result_count;
@@ -105,8 +119,9 @@ struct QueryParts {
     QueryTree tree;  // with the conditions that aren't answered by codes
     const List *keys;
     const List *key_operators;  // NIL: keys aren't grouped by, but the expressions of rows (gives_rows)
-    const List *aggregates;     // Aggrefs
+    const List *aggregates;     // Aggrefs; WindowFuncs where there are windows
     const List *order;          // the results that are sorted by (top.h)
+    const List *windows;        // as windows.h has them
 };
 bool compile_query(Compiler *compiler, const QueryParts &parts, CompiledQuery *compiled);
 

@@ -9,6 +9,7 @@
 #include "plan/query/node.h"
 #include "plan/query/path.h"
 #include "plan/query/unnest.h"
+#include "plan/query/windowed_rows.h"
 #include "plan/query/value_table.h"
 #include "settings.h"
 
@@ -94,6 +95,11 @@ static const char *consider_rows(PlannerInfo *root, RelOptInfo *input, RelOptInf
     return refused;
 }
 
+static const char *consider_windowed(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output) {
+    const char *refused = refuse_relation(root, input);
+    return refused != nullptr ? refused : consider_windows(root, input, output);
+}
+
 static void consider_relation(PlannerInfo *root, RelOptInfo *relation, Index number, RangeTblEntry *entry) {
     if (previous_table_hook != nullptr)
         previous_table_hook(root, relation, number, entry);
@@ -120,15 +126,19 @@ static void consider_stage(PlannerInfo *root, UpperRelationKind stage, RelOptInf
     if ((stage == UPPERREL_WINDOW || stage == UPPERREL_DISTINCT) && is_parent_table(root, input) &&
         !IS_DUMMY_REL(input))
         consider_sorted_members(root, input, output);
+    // Windows over groups are PostgreSQL's.
+    const bool is_of_windows = stage == UPPERREL_WINDOW && is_of_table(root, input);
     const bool is_distinct = stage == UPPERREL_DISTINCT && input->reloptkind != RELOPT_UPPER_REL;
     const bool is_of_first_rows = stage == UPPERREL_ORDERED && root->parse->limitCount != nullptr &&
                                   root->sort_pathkeys != NIL && is_of_table(root, input);
-    if (output->pathlist == NIL || (stage != UPPERREL_GROUP_AGG && !is_distinct && !is_of_first_rows))
+    if (output->pathlist == NIL ||
+        (stage != UPPERREL_GROUP_AGG && !is_distinct && !is_of_first_rows && !is_of_windows))
         return;
     note_other_paths(root, output);
     const char *refused =
         is_distinct        ? consider_distinct(root, input, output)
         : is_of_first_rows ? consider_rows(root, input, output)
+        : is_of_windows    ? consider_windowed(root, input, output)
                            : consider_groups(root, input, output, static_cast<GroupPathExtraData *>(extra));
     if (refused != nullptr)
         note_declined({query_path_methods()->CustomName, root, input, output, InvalidOid}, refused);

@@ -216,7 +216,7 @@ static const char *evaluate_table(const Combinations &combinations, List *condit
     memcpy(tree.nodes, combinations.tree.nodes, static_cast<size_t>(tree.count) * sizeof(TreeNode));
     tree.nodes[tree.count - 1].conditions = conditions;
     CompiledQuery compiled;
-    if (!compile_query(&compiler, {tree, table->inputs, operators, NIL, NIL}, &compiled))
+    if (!compile_query(&compiler, {tree, table->inputs, operators, NIL, NIL, NIL}, &compiled))
         return compiler.refusal.reason;
     const RecordLayout layout = lay_out_record(compiled);
     column::QueryResult result = {};

@@ -31,8 +31,7 @@ static bool add_columns(List *expressions, List **row, Refusal *refusal) {
     return true;
 }
 
-// What is sorted by; expressions without columns don't tell rows apart.
-static bool add_order(PlannerInfo *root, const List *clauses, GivenRows *given, Refusal *refusal) {
+bool add_order(PlannerInfo *root, const List *clauses, GivenRows *given, Refusal *refusal) {
     ListCell *cell;
     foreach (cell, clauses) {
         const auto *clause = lfirst_node(SortGroupClause, cell);
@@ -78,17 +77,32 @@ bool make_given_query(const TableAggregate &table, const IndexOptInfo *index, Ag
         if (!add_conditions(table, index, query, refusal))
             return false;
     }
+    const auto over = [&](Node *expression) {
+        return table.read != nullptr ? over_tables(expression, *table.read, table.scope, refusal)
+                                     : over_index(expression, index, refusal);
+    };
     ListCell *cell;
     foreach (cell, *is_late ? sorted_by(*table.given) : table.given->row) {
-        auto *expression = static_cast<Node *>(lfirst(cell));
-        Node *over = table.read != nullptr ? over_tables(expression, *table.read, table.scope, refusal)
-                                           : over_index(expression, index, refusal);
-        if (over == nullptr || refusal->reason != nullptr)
+        Node *expression = over(static_cast<Node *>(lfirst(cell)));
+        if (expression == nullptr || refusal->reason != nullptr)
             return false;
-        query->keys = lappend(query->keys, over);
+        query->keys = lappend(query->keys, expression);
     }
     if (*is_late)
         query->keys = lappend(query->keys, make_row_number());
+    query->windows = table.given->windows;
+    foreach (cell, table.given->functions) {
+        auto *function = static_cast<WindowFunc *>(copyObjectImpl(lfirst_node(WindowFunc, cell)));
+        ListCell *argument;
+        foreach (argument, function->args)
+            lfirst(argument) = over(static_cast<Node *>(lfirst(argument)));
+        if (function->aggfilter != nullptr)
+            function->aggfilter =
+                reinterpret_cast<Expr *>(over(reinterpret_cast<Node *>(function->aggfilter)));
+        if (refusal->reason != nullptr)
+            return false;
+        query->aggregates = lappend(query->aggregates, function);
+    }
     return true;
 }
 
@@ -97,6 +111,8 @@ double expect_given(const TableAggregate &table) {
     constexpr double unknown_rows = 1000;
     const GivenRows &given = *table.given;
     double rows = table.input->rows;
+    if (given.windows != NIL)
+        return clamp_row_est(Min(rows, given.expected));
     if (given.count > 0)
         rows = Min(rows, static_cast<double>(given.count));
     else if (given.limits != NIL)
@@ -105,6 +121,8 @@ double expect_given(const TableAggregate &table) {
 }
 
 Path *make_replaced_rows(const TableAggregate &table) {
+    if (table.given->replaced != nullptr)
+        return table.given->replaced;
     PlannerInfo *root = table.root;
     PathTarget *target = create_empty_pathtarget();
     ListCell *cell;
@@ -123,7 +141,7 @@ Path *make_replaced_rows(const TableAggregate &table) {
 // ---- statements -------------------------------------------------------------------------------------------
 
 // Rows that INSERT takes are rows like others.
-static const char *refuse_rows(PlannerInfo *root, const RelOptInfo *input) {
+const char *refuse_rows(PlannerInfo *root, const RelOptInfo *input) {
     // PostgreSQL's own sorts and joins can.
     if (may_scan_backward())
         return "rows of a cursor may be fetched backwards";

@@ -17,6 +17,12 @@ struct GivenRows {
     // in an order.
     int64 count;
     List *limits;  // LIMIT's and OFFSET's expressions then
+    // Of windows (windows.h), which a row has behind its columns: WindowFuncs, how many rows their conditions
+    // are expected to leave, and what PostgreSQL would run.
+    List *functions;
+    List *windows;
+    double expected;
+    Path *replaced;
 };
 
 // More rows than that are better sorted by PostgreSQL alone.
@@ -32,6 +38,13 @@ double expect_given(const TableAggregate &table);
 
 // What PostgreSQL would run without the node: it gives the same rows in the same order.
 Path *make_replaced_rows(const TableAggregate &table);
+
+// Adds what clauses sort by to the rows, where it isn't there, and to their order, which may be empty, since
+// expressions without columns don't tell rows apart. False, with the reason: the engine can't.
+bool add_order(PlannerInfo *root, const List *clauses, GivenRows *given, Refusal *refusal);
+
+// Why a statement's rows aren't for a node; nullptr: they may be.
+const char *refuse_rows(PlannerInfo *root, const RelOptInfo *input);
 
 // Offers a path of a join's rows, of a statement without groups whose tables are all joined. PostgreSQL's own
 // paths are those that there are so far.

@@ -26,8 +26,8 @@ static bool has_others(Node *node, void *context) {
         return false;
     if (IsA(node, Var) && reinterpret_cast<const Var *>(node)->varno != kRowVarno)
         return true;
-    if (IsA(node, Aggref) || IsA(node, GroupingFunc) || IsA(node, PlaceHolderVar) || IsA(node, SubPlan) ||
-        IsA(node, AlternativeSubPlan) || IsA(node, SubLink))
+    if (IsA(node, Aggref) || IsA(node, GroupingFunc) || IsA(node, WindowFunc) || IsA(node, PlaceHolderVar) ||
+        IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) || IsA(node, SubLink))
         return true;
     return walk_expression(node, has_others, context);
 }

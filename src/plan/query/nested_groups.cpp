@@ -118,7 +118,7 @@ const CompiledGroups *compile_nested(Compiler *compiler, const QueryTree &tree, 
     auto *groups = allocate_zeroed<CompiledGroups>(1);
     const NodeSteps before = begin_node_steps(compiler->program);
     const bool is_compiled =
-        compile_groups(compiler, {{}, node.keys, node.key_operators, node.aggregates, NIL},
+        compile_groups(compiler, {{}, node.keys, node.key_operators, node.aggregates, NIL, NIL},
                        tree.nodes[node.probed].conditions, &groups->query);
     groups->steps = begin_node_steps(compiler->program, before);
     return is_compiled && compile_group_columns(compiler, node.having, node.columns, groups) ? groups

@@ -38,6 +38,7 @@ struct Building {
     Items<engine::Step> steps;
     Items<uint16> outputs;
     Items<engine::Accumulator> accumulators;
+    Items<engine::SortKey> sort_keys;
     // By node of the tree: which sources are read above it, which its own rows have, and the engine's node.
     bool **above;
     bool **own;
@@ -344,6 +345,71 @@ static void add_nested(Building *building, int number) {
     building->number[number] = add_node(building, compute);
 }
 
+// The column of the rows that a computation gives which has a step; one that it hasn't is added.
+static uint16 place_of_step(Building *building, engine::Node *given, uint16 step) {
+    if (step == no_step)
+        return no_step;
+    uint32 place = 0;
+    while (place < given->outputs.count && building->outputs.items[given->outputs.first + place] != step)
+        place++;
+    if (place == given->outputs.count) {
+        append(&building->outputs, step);
+        given->outputs.count++;
+    }
+    return static_cast<uint16>(place);
+}
+
+// Sort keys of the query's, from the next one on.
+static engine::Span add_sort_keys(Building *building, const List *order, int unordered) {
+    engine::SortKey *keys;
+    const engine::Span span = {building->sort_keys.count,
+                               make_sort_keys(*building->compiled, order, unordered, &keys)};
+    for (uint32 i = 0; i < span.count; i++)
+        append(&building->sort_keys, keys[i]);
+    return span;
+}
+
+// Windows over the rows of the last node, which has what their functions take behind the keys; then what is
+// wanted of that: keys and functions.
+static void add_windows(Building *building, engine::Node given) {
+    const CompiledQuery &compiled = *building->compiled;
+    const uint32 first = building->accumulators.count;
+    for (uint32 i = 0; i < compiled.accumulator_count; i++) {
+        engine::Accumulator function = compiled.accumulators[i];
+        function.argument = place_of_step(building, &given, function.argument);
+        function.filter = place_of_step(building, &given, function.filter);
+        append(&building->accumulators, function);
+    }
+    const uint32 columns = given.outputs.count;
+    add_node(building, given);
+    for (uint32 i = 0; i < compiled.window_count; i++) {
+        const CompiledWindow &own = compiled.windows[i];
+        engine::Node window = begin_node(engine::NodeKind::window);
+        window.input = building->nodes.count - 1;
+        window.sort_keys = add_sort_keys(building, own.order, own.partition_keys);
+        window.partition_keys = static_cast<uint32>(own.partition_keys);
+        window.frame_first = own.frame_first;
+        window.frame_last = own.frame_last;
+        window.accumulators = {first + own.first, own.count};
+        window.limit = PG_UINT64_MAX;
+        window.expected_rows = given.expected_rows;
+        add_node(building, window);
+    }
+    engine::Node wanted = begin_node(engine::NodeKind::compute);
+    wanted.input = building->nodes.count - 1;
+    wanted.limit = PG_UINT64_MAX;
+    wanted.expected_rows = given.expected_rows;
+    wanted.steps = {building->steps.count, compiled.key_count + compiled.accumulator_count};
+    wanted.outputs = {building->outputs.count, wanted.steps.count};
+    for (uint32 i = 0; i < wanted.steps.count; i++) {
+        const uint32 column = i < compiled.key_count ? i : columns + i - compiled.key_count;
+        append(&building->steps,
+               make_step(Operation::column, compiled.types[i], static_cast<uint16>(column)));
+        append(&building->outputs, static_cast<uint16>(i));
+    }
+    add_node(building, wanted);
+}
+
 static void add_given(Building *building, uint64 expected_rows) {
     const CompiledQuery &compiled = *building->compiled;
     const int root = compiled.tree.count - 1;
@@ -357,13 +423,16 @@ static void add_given(Building *building, uint64 expected_rows) {
     for (uint32 i = 0; i < compiled.key_count; i++)
         append(&building->outputs, compiled.keys[i]);
     given.expected_rows = expected_rows;
-    add_node(building, given);
+    if (compiled.window_count > 0)
+        add_windows(building, given);
+    else
+        add_node(building, given);
 }
 
-static void add_sort(Building *building, uint32 keys, int64 limit, uint64 expected_rows) {
+static void add_sort(Building *building, const engine::Span &keys, int64 limit, uint64 expected_rows) {
     engine::Node sort = begin_node(engine::NodeKind::sort);
     sort.input = building->nodes.count - 1;
-    sort.sort_keys = {0, keys};
+    sort.sort_keys = keys;
     sort.limit = static_cast<uint64>(limit);
     sort.expected_rows = Min(sort.limit, expected_rows);
     add_node(building, sort);
@@ -399,16 +468,15 @@ engine::Query make_engine_query(const CompiledQuery &compiled, const EngineQuery
     const bool has_having = compiled.having.filter != no_step;
     if (has_having)
         add_having(&building);
-    engine::SortKey *keys;
-    const uint32 key_count = make_sort_keys(
-        compiled, parts.is_having_tested && !compiled.having.is_whole ? NIL : parts.order, &keys);
-    if (key_count > 0)
-        add_sort(&building, key_count, parts.count, parts.expected_groups);
+    const engine::Span keys =
+        add_sort_keys(&building, parts.is_having_tested && !compiled.having.is_whole ? NIL : parts.order, 0);
+    if (keys.count > 0)
+        add_sort(&building, keys, parts.count, parts.expected_groups);
     engine::Query query = {};
     query.nodes = building.nodes.items;
     query.node_count = building.nodes.count;
-    query.sort_keys = keys;
-    query.sort_key_count = key_count;
+    query.sort_keys = building.sort_keys.items;
+    query.sort_key_count = building.sort_keys.count;
     query.types = building.types.items;
     query.type_count = building.types.count;
     query.steps = building.steps.items;

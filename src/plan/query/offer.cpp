@@ -79,7 +79,8 @@ Node *over_statement(const Offer &offer, Node *expression) {
 }
 
 ExpressionSource source_of(const Offer &offer, Node *expression) {
-    List *columns = pull_var_clause(expression, PVC_RECURSE_AGGREGATES | PVC_RECURSE_PLACEHOLDERS);
+    List *columns = pull_var_clause(
+        expression, PVC_RECURSE_AGGREGATES | PVC_RECURSE_WINDOWFUNCS | PVC_RECURSE_PLACEHOLDERS);
     const int number = columns == NIL ? 1 : linitial_node(Var, columns)->varno;
     if (number > offer.table_count)
         return {0, InvalidOid};

@@ -12,6 +12,7 @@
 #include "plan/query/offer.h"
 #include "plan/query/tables.h"
 #include "plan/query/top.h"
+#include "plan/query/windows.h"
 #include "settings.h"
 
 namespace pg_gpu::plan::query {
@@ -20,6 +21,8 @@ namespace pg_gpu::plan::query {
 // An engine has several threads, or a device's.
 static constexpr double kStepOperators = 0.02;
 static constexpr double kAddOperators = 0.02;
+// Of a row that a window is sorted with.
+static constexpr double kSortOperators = 0.3;
 // A request is handed to another process, as work is to parallel workers, which takes longer to begin: half a
 // millisecond, in which PostgreSQL reads a hundred pages one after the other.
 Cost cost_request() {
@@ -250,8 +253,9 @@ static void cost_query(const Offer &offer, double groups, Path *path) {
     const double find = compiled.key_count == 0  ? 0
                         : table.given != nullptr ? compiled.key_count * kAddOperators
                                                  : find_operators(groups);
-    const double of_row =
-        compiled.program->step_count * kStepOperators + compiled.accumulator_count * kAddOperators + find;
+    const double of_row = compiled.program->step_count * kStepOperators +
+                          compiled.accumulator_count * kAddOperators + find +
+                          compiled.window_count * kSortOperators;
     path->startup_cost =
         cost_request() + selected * of_row * cpu_operator_cost + reading + cost_leaving_groups(table);
     // Combinations for a table are found as groups are.
@@ -336,13 +340,17 @@ static Refusal compile_offer(Offer *offer) {
     const GivenRows *given = offer->table->given;
     bool is_whole;
     offer->query.having = make_having(*offer->table, offer->row, &is_whole);
-    const bool is_compiled = compile_query(&compiler,
-                                           {tree, offer->query.keys, offer->query.key_operators,
-                                            offer->query.aggregates, given == nullptr ? NIL : given->order},
-                                           &offer->compiled);
-    if (is_compiled && given != nullptr)
-        order_given(&compiler, offer->compiled, given->order);
-    else if (is_compiled)
+    const bool is_compiled = compile_query(
+        &compiler,
+        {tree, offer->query.keys, offer->query.key_operators, offer->query.aggregates,
+         list_concat_copy(given == nullptr ? NIL : given->order, order_of_windows(offer->query.windows)),
+         offer->query.windows},
+        &offer->compiled);
+    const bool is_ordered =
+        is_compiled &&
+        (given == nullptr || (order_given(&compiler, offer->compiled, given->order) &&
+                              order_windows(&compiler, offer->compiled, offer->query.windows)));
+    if (is_ordered)
         compile_having(&compiler, offer->query.having, &offer->compiled);
     offer->is_having_whole = offer->table->having == NIL || (is_whole && offer->compiled.having.is_whole);
     offer->maps_may_fail = compiler.maps_may_fail;
@@ -371,7 +379,7 @@ static bool make_offer_query(const TableAggregate &table, const IndexOptInfo *in
                              Refusal *refusal) {
     if (table.given == nullptr)
         return make_query(table, index, &offer->query, &offer->row, refusal) && refusal->reason == nullptr;
-    offer->row = table.given->row;
+    offer->row = list_concat_copy(table.given->row, table.given->functions);
     return make_given_query(table, index, &offer->query, &offer->is_late, refusal);
 }
 

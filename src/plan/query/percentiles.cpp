@@ -20,11 +20,15 @@ bool is_ordered_set(const Aggref *aggregate) {
     }
 }
 
+static bool is_discrete(const Aggref *aggregate) {
+    return aggregate->aggfnoid == F_PERCENTILE_DISC_FLOAT8_ANYELEMENT ||
+           aggregate->aggfnoid == F_PERCENTILE_DISC__FLOAT8_ANYELEMENT;
+}
+
 // Is the value one of the rows' that shows as many digits as the row's does? Equal ones may come in any
 // order.
 static bool is_shown_beside(const Aggref *aggregate, const Value &value) {
-    return aggregate->aggfnoid == F_PERCENTILE_DISC_FLOAT8_ANYELEMENT && is_numeric(value) &&
-           value.shown == kShownByRow;
+    return is_discrete(aggregate) && is_numeric(value) && value.shown == kShownByRow;
 }
 
 // Gives the argument's numbers their order.
@@ -57,12 +61,10 @@ static void compile_percentile(Compiler *compiler, CompiledQuery *compiled, cons
         result->rest = no_step;
         return;
     }
-    const bool is_discrete = aggregate->aggfnoid == F_PERCENTILE_DISC_FLOAT8_ANYELEMENT ||
-                             aggregate->aggfnoid == F_PERCENTILE_DISC__FLOAT8_ANYELEMENT;
-    if (is_discrete || argument.value.kind != Kind::Interval) {
-        result->value =
-            find(is_discrete ? AccumulatorKind::percentile_discrete : AccumulatorKind::percentile_continuous,
-                 argument.value);
+    if (is_discrete(aggregate) || argument.value.kind != Kind::Interval) {
+        result->value = find(is_discrete(aggregate) ? AccumulatorKind::percentile_discrete
+                                                    : AccumulatorKind::percentile_continuous,
+                             argument.value);
         return;
     }
     result->kind = ResultKind::BetweenIntervals;

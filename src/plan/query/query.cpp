@@ -8,7 +8,7 @@ namespace pg_gpu::plan {
 
 List *pack_query(const AggregateQuery &query) {
     return lappend(list_make5(query.indexes, query.conditions, query.keys, query.key_operators,
-                              list_make2(query.aggregates, query.having)),
+                              list_make3(query.aggregates, query.having, query.windows)),
                    makeBoolean(query.has_barrier));
 }
 
@@ -21,7 +21,8 @@ AggregateQuery unpack_query(List *packed) {
             list(3),
             static_cast<List *>(linitial(of_groups)),
             boolVal(list_nth(packed, 5)),
-            static_cast<List *>(lsecond(of_groups))};
+            static_cast<List *>(lsecond(of_groups)),
+            static_cast<List *>(lthird(of_groups))};
 }
 
 // ---- expressions over an index ----------------------------------------------------------------------------

@@ -13,9 +13,10 @@ struct AggregateQuery {
     List *conditions;     // all of which must hold
     List *keys;           // expressions
     List *key_operators;  // OIDs: each key's equality
-    List *aggregates;     // Aggrefs
+    List *aggregates;     // Aggrefs, or WindowFuncs
     bool has_barrier;     // must conditions keep rows from other expressions?
-    List *having;         // conditions on groups (having.h)
+    List *having;         // conditions on groups, or on rows with windows' functions (having.h)
+    List *windows;        // of the aggregates, which are WindowFuncs then (windows.h)
 };
 
 // Is it `tableoid`, perhaps as a type that is stored alike?

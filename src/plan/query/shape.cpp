@@ -16,6 +16,8 @@ static uint32 number_of(const Node *node) {
             return reinterpret_cast<const FuncExpr *>(node)->funcid;
         case T_Aggref:
             return reinterpret_cast<const Aggref *>(node)->aggfnoid;
+        case T_WindowFunc:
+            return reinterpret_cast<const WindowFunc *>(node)->winfnoid;
         default:
             return 0;
     }

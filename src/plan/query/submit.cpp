@@ -12,6 +12,7 @@
 #include "plan/query/subqueries.h"
 #include "plan/query/tables.h"
 #include "plan/query/top.h"
+#include "plan/query/windows.h"
 #include "request_kinds.h"
 #include "subtransaction.h"
 
@@ -207,14 +208,16 @@ static const char *submit_about_rows(QueryState *state, column::RemoteRows *cons
     compiler.program = begin_program();
     const bool is_compiled = compile_query(
         &compiler,
-        {state->tree, state->bound.keys, state->bound.key_operators, state->bound.aggregates, state->order},
+        {state->tree, state->bound.keys, state->bound.key_operators, state->bound.aggregates,
+         list_concat_copy(state->order, order_of_windows(state->bound.windows)), state->bound.windows},
         &state->compiled);
     const bool gives_rows = state->compiled.gives_rows;
     const bool is_known =
-        is_compiled && (!gives_rows || order_given(&compiler, state->compiled, state->order));
+        is_compiled && (!gives_rows || (order_given(&compiler, state->compiled, state->order) &&
+                                        order_windows(&compiler, state->compiled, state->bound.windows)));
     if (is_known) {
+        compile_having(&compiler, state->bound.having, &state->compiled);
         if (!gives_rows) {
-            compile_having(&compiler, state->bound.having, &state->compiled);
             order_keys(compiler, views, state->compiled, state->order);
         }
         state->layout = lay_out_record(state->compiled);

@@ -60,6 +60,10 @@ OrderItem order_item(const List *order, int number) {
     return {integer(0), integer(1) != 0, integer(2) != 0, static_cast<Oid>(integer(3))};
 }
 
+List *skip_order_items(const List *order, int count) {
+    return list_copy_tail(order, kItemIntegers * count);
+}
+
 int count_items(const List *order) {
     return list_length(order) / kItemIntegers;
 }
@@ -140,13 +144,14 @@ static bool is_in_order(const Program &program, const Result &result, Oid collat
     }
 }
 
-uint32 make_sort_keys(const CompiledQuery &compiled, const List *order, engine::SortKey **keys) {
+uint32 make_sort_keys(const CompiledQuery &compiled, const List *order, int unordered,
+                      engine::SortKey **keys) {
     const auto count = static_cast<uint32>(count_items(order));
     *keys = allocate_zeroed<engine::SortKey>(size_t{count} + 1);
     for (uint32 i = 0; i < count; i++) {
         const OrderItem item = order_item(order, static_cast<int>(i));
         const Result &result = compiled.results[item.result];
-        if (!is_in_order(*compiled.program, result, item.collation))
+        if (static_cast<int>(i) >= unordered && !is_in_order(*compiled.program, result, item.collation))
             return 0;
         (*keys)[i].column = result.value;
         (*keys)[i].descends = item.descends ? 1 : 0;

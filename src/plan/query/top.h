@@ -31,6 +31,7 @@ struct OrderItem {
 int number_in_row(const List *row, const Node *expression);
 int count_items(const List *order);
 OrderItem order_item(const List *order, int number);
+List *skip_order_items(const List *order, int count);
 List *add_order_item(List *order, int number, const SortGroupClause &clause, bool descends, Oid collation);
 
 // Has numbers of values ordered as the groups are to be, where that is worth it. Before numbers are given.
@@ -42,7 +43,9 @@ void order_keys(const Compiler &compiler, const TableViews &views, const Compile
 // refusal: the engine doesn't know it.
 bool order_given(Compiler *compiler, const CompiledQuery &compiled, const List *order);
 
-// The same as the engine sorts by, in the current memory context; how many. 0: it doesn't know the order.
-uint32 make_sort_keys(const CompiledQuery &compiled, const List *order, engine::SortKey **keys);
+// The same as the engine sorts by, in the current memory context; how many. 0: it doesn't know the order. The
+// first `unordered` ones may be in any.
+uint32 make_sort_keys(const CompiledQuery &compiled, const List *order, int unordered,
+                      engine::SortKey **keys);
 
 }  // namespace pg_gpu::plan::query

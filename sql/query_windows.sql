@@ -1,0 +1,121 @@
+-- Window functions that the engine computes. Each statement is run with the node and without it, and the answers are held against each other.
+SET pg_gpu.path = host;
+SET pg_gpu.min_mirror_entries = 0;
+SET max_parallel_workers_per_gather = 0;
+SET parallel_setup_cost = 0;
+
+CREATE TABLE reading (id int4, device int4, at timestamptz, day date, value float8, price numeric(8,2), free numeric, wide int8, name text, note text COLLATE "C", short char(5), is_good bool, span interval) WITH (autovacuum_enabled = off);
+INSERT INTO reading
+SELECT i, CASE WHEN i % 17 > 0 THEN i % 40 END, timestamptz '2025-01-01 00:00 UTC' + i * 7919 % 100003 * interval '1 minute', date '2025-01-01' + i % 90,
+       CASE i % 9 WHEN 0 THEN NULL WHEN 1 THEN 'NaN' WHEN 2 THEN -i WHEN 3 THEN 0 WHEN 4 THEN '-0' ELSE i / 8.0 END, CASE WHEN i % 11 > 0 THEN i * 31 % 1009 / 4.0 END,
+       CASE WHEN i % 5 > 0 THEN (i % 70)::numeric(10, 2) ELSE i % 70 END, 9223372036854775000 - i % 1000, CASE WHEN i % 7 > 0 THEN 'Name ' || i % 45 ELSE 'name ' || i % 13 END, 'note ' || i % 30,
+       's' || i % 12, i % 13 < 5, i % 50 * interval '1 hour'
+FROM generate_series(1, 5000) AS i;
+CREATE INDEX reading_i ON reading USING gpu_column (id, device, at, day, value, price, free, wide, name, note, short, is_good, span);
+CREATE TABLE device (device int4, place text) WITH (autovacuum_enabled = off);
+INSERT INTO device SELECT i, 'place ' || i % 6 FROM generate_series(0, 60) AS i;
+CREATE INDEX device_i ON device USING gpu_column (device, place);
+VACUUM ANALYZE reading, device;
+
+\getenv source PG_ABS_SRCDIR
+\set compare :source '/test/regress/compare.sql'
+\set ECHO none
+\i :compare
+\set ECHO all
+EXPLAIN (COSTS OFF) SELECT device, id, row_number() OVER (PARTITION BY device ORDER BY price DESC, id) FROM reading;
+EXPLAIN (COSTS OFF) SELECT * FROM (SELECT device, id, row_number() OVER (PARTITION BY device ORDER BY price DESC, id) AS n FROM reading) AS r WHERE n <= 2;
+EXPLAIN (COSTS OFF) SELECT place, id, sum(price) OVER (PARTITION BY place ORDER BY id), max(at) OVER (PARTITION BY day) FROM reading JOIN device USING (device);
+-- Numbers, ranks and their conditions.
+SELECT * FROM compare_all($list$
+SELECT device, id, row_number() OVER (PARTITION BY device ORDER BY price DESC, id) FROM reading
+SELECT device, id, rank() OVER (PARTITION BY device ORDER BY price DESC), dense_rank() OVER (PARTITION BY device ORDER BY price DESC) FROM reading
+SELECT id, rank() OVER (ORDER BY value), dense_rank() OVER (ORDER BY value DESC NULLS LAST) FROM reading
+SELECT id, rank() OVER (ORDER BY name), rank() OVER (ORDER BY note DESC), rank() OVER (ORDER BY short, is_good) FROM reading
+SELECT id, rank() OVER (PARTITION BY name ORDER BY day), rank() OVER (PARTITION BY is_good, day ORDER BY note, wide DESC) FROM reading
+SELECT * FROM (SELECT device, id, row_number() OVER (PARTITION BY device ORDER BY at DESC, id) AS n FROM reading) AS r WHERE n <= 2
+SELECT * FROM (SELECT device, id, row_number() OVER (PARTITION BY device ORDER BY at DESC, id) AS n FROM reading) AS r WHERE n = 1
+SELECT * FROM (SELECT name, id, rank() OVER (PARTITION BY name ORDER BY price DESC) AS n FROM reading WHERE price IS NOT NULL) AS r WHERE n < 4 AND id % 2 = 0
+SELECT * FROM (SELECT id, dense_rank() OVER (ORDER BY day DESC) AS n FROM reading) AS r WHERE n <= 3
+SELECT * FROM (SELECT id, count(*) OVER (ORDER BY day) AS n FROM reading) AS r WHERE n <= 200
+SELECT * FROM (SELECT device, row_number() OVER (PARTITION BY device ORDER BY id) AS n, row_number() OVER (PARTITION BY day ORDER BY id) AS m FROM reading) AS r WHERE n <= 5 AND m <= 3
+SELECT device, avg(price) FROM (SELECT device, price, row_number() OVER (PARTITION BY device ORDER BY price DESC NULLS LAST, id) AS n FROM reading) AS r WHERE n <= 3 GROUP BY 1
+SELECT id, row_number() OVER () > 0 FROM reading
+SELECT row_number() OVER (ORDER BY id) FROM reading WHERE id < 0
+SELECT device, id, row_number() OVER (PARTITION BY device, 7 ORDER BY id) * 2 AS n FROM reading ORDER BY n DESC, id LIMIT 5
+$list$);
+-- Values of other rows.
+SELECT * FROM compare_all($list$
+SELECT id, lag(id) OVER (ORDER BY id), lead(price, 3) OVER (PARTITION BY device ORDER BY id), lag(name, 2) OVER (PARTITION BY day ORDER BY id), lag(value, 0) OVER (ORDER BY id) FROM reading
+SELECT id, at - lag(at) OVER (PARTITION BY device ORDER BY at, id), day - lag(day, -2) OVER (ORDER BY id), lag(free) OVER (ORDER BY id), lead(wide) OVER (ORDER BY id) FROM reading
+SELECT id, first_value(price) OVER (PARTITION BY device ORDER BY id), last_value(note) OVER (PARTITION BY device ORDER BY day, id), last_value(short) OVER (PARTITION BY device ORDER BY id ROWS BETWEEN 1 FOLLOWING AND 3 FOLLOWING) FROM reading
+SELECT id, lag(is_good) OVER (ORDER BY id), lag(upper(note)) OVER (ORDER BY id), lag(price * 2 + device) OVER (ORDER BY id), lag(CASE WHEN id % 2 = 0 THEN name END) OVER (ORDER BY id) FROM reading
+SELECT device, max(gap) FROM (SELECT device, at - lag(at) OVER (PARTITION BY device ORDER BY at, id) AS gap FROM reading) AS r GROUP BY 1
+SELECT id, lag(value) OVER (PARTITION BY date_trunc('month', at) ORDER BY id), date_trunc('month', at) FROM reading
+$list$);
+-- Aggregates and frames.
+SELECT * FROM compare_all($list$
+SELECT id, sum(id) OVER (ORDER BY id), sum(price) OVER (PARTITION BY device ORDER BY id), sum(wide) OVER (PARTITION BY day ORDER BY id), count(value) OVER (PARTITION BY name) FROM reading
+SELECT id, avg(price) OVER (PARTITION BY short ORDER BY id ROWS BETWEEN 3 PRECEDING AND CURRENT ROW), avg(id) OVER (PARTITION BY device), avg(free) OVER (ORDER BY id ROWS 2 PRECEDING) FROM reading
+SELECT id, min(price) OVER (PARTITION BY device ORDER BY id), max(value) OVER (PARTITION BY device ORDER BY id ROWS BETWEEN 5 PRECEDING AND 5 FOLLOWING), max(note) OVER (PARTITION BY day), min(free) OVER (PARTITION BY device ORDER BY id) FROM reading
+SELECT id, count(*) OVER (PARTITION BY device ORDER BY day), count(*) FILTER (WHERE is_good) OVER (PARTITION BY device ORDER BY day), sum(price) FILTER (WHERE price > 100) OVER (ORDER BY day) FROM reading
+SELECT id, sum(price) OVER (PARTITION BY device ORDER BY day RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING), count(*) OVER (PARTITION BY device ORDER BY day GROUPS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) FROM reading
+SELECT id, sum(id) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), sum(id) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING), bool_or(is_good) OVER (PARTITION BY device ORDER BY id) FROM reading
+SELECT id, price / sum(price) OVER (PARTITION BY day) AS share, price - avg(price) OVER (PARTITION BY day) FROM reading WHERE device < 9
+SELECT id, sum(CASE WHEN is_good THEN 1 ELSE 0 END) OVER (PARTITION BY device ORDER BY id), max(at) OVER (PARTITION BY device ORDER BY id), min(day) OVER (ORDER BY id) FROM reading
+SELECT count(*), sum(s) FROM (SELECT sum(is_new) OVER (PARTITION BY device ORDER BY at, id) AS s FROM (SELECT device, id, at, CASE WHEN at - lag(at) OVER (PARTITION BY device ORDER BY at, id) < interval '2 hours' THEN 0 ELSE 1 END AS is_new FROM reading) AS a) AS b
+SELECT DISTINCT device, first_value(at) OVER (PARTITION BY device ORDER BY at) FROM reading
+SELECT place, id, sum(price) OVER (PARTITION BY place ORDER BY id), row_number() OVER (PARTITION BY day ORDER BY id) FROM reading JOIN device USING (device)
+SELECT place, id, rank() OVER (PARTITION BY place ORDER BY price) FROM device LEFT JOIN reading USING (device)
+SELECT *, sum(n) OVER (ORDER BY day) FROM (SELECT day, count(*) AS n FROM reading GROUP BY day) AS r
+SELECT id, sum(price) OVER w, lag(price) OVER w, row_number() OVER w FROM reading WINDOW w AS (PARTITION BY device ORDER BY id)
+SELECT (SELECT sum(d) FROM (SELECT row_number() OVER (ORDER BY id) - id AS d FROM reading) AS r), count(*) FROM device
+$list$);
+-- PostgreSQL's own windows: frames by distance or with an exclusion, other functions, sums of floats, defaults of lag, offsets that aren't constant.
+SELECT * FROM compare_all($list$
+SELECT id, sum(id) OVER (ORDER BY day RANGE BETWEEN '3 days' PRECEDING AND CURRENT ROW) FROM reading
+SELECT id, sum(id) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW) FROM reading
+SELECT id, percent_rank() OVER (PARTITION BY name ORDER BY note, id), ntile(4) OVER (ORDER BY id), cume_dist() OVER (ORDER BY id), nth_value(id, 2) OVER (ORDER BY id) FROM reading
+SELECT id, sum(value) OVER (PARTITION BY device ORDER BY id), lag(id, 1, 0) OVER (ORDER BY id), lag(id, id % 3) OVER (ORDER BY id) FROM reading
+SELECT id, min(price) OVER (ORDER BY id ROWS BETWEEN 2000 PRECEDING AND CURRENT ROW), stddev(price) OVER (PARTITION BY device), string_agg(note, ',') OVER (PARTITION BY device ORDER BY id) FROM reading
+$list$);
+SELECT id, sum(id) OVER (ORDER BY id ROWS BETWEEN -1 PRECEDING AND CURRENT ROW) FROM reading;
+SELECT id, sum(wide) OVER (ORDER BY id)::int8 FROM reading;
+-- Statements that are prepared, rows of the transaction, and a cursor.
+PREPARE first_of (int8) AS SELECT count(*), sum(id) FROM (SELECT id, row_number() OVER (PARTITION BY device ORDER BY id) AS n FROM reading) AS r WHERE n <= $1;
+EXECUTE first_of (2);
+EXECUTE first_of (0);
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE first_of (2);
+EXECUTE first_of (2);
+EXECUTE first_of (NULL);
+BEGIN;
+UPDATE reading SET price = 5000 WHERE id % 500 = 0;
+DELETE FROM reading WHERE device = 3;
+SELECT * FROM compare('SELECT id, sum(price) OVER (PARTITION BY device ORDER BY id) FROM reading');
+DECLARE rows SCROLL CURSOR FOR SELECT id, row_number() OVER (ORDER BY id) FROM reading;
+FETCH 2 FROM rows;
+FETCH BACKWARD 1 FROM rows;
+ROLLBACK;
+
+-- Of partitions, some without the index, and of children of a table that has rows itself.
+CREATE TABLE divided (LIKE reading) PARTITION BY LIST (short);
+CREATE TABLE divided_1 PARTITION OF divided FOR VALUES IN ('s1', 's2', 's3', 's4', 's5', 's6', 's7');
+CREATE TABLE divided_2 PARTITION OF divided DEFAULT;
+INSERT INTO divided SELECT * FROM reading;
+CREATE INDEX divided_i ON divided USING gpu_column (id, device, at, day, value, price, free, wide, name, note, short, is_good, span);
+CREATE TABLE heir (LIKE reading) WITH (autovacuum_enabled = off);
+CREATE TABLE heir_1 () INHERITS (heir);
+INSERT INTO heir SELECT * FROM reading WHERE id % 3 > 0;
+INSERT INTO heir_1 SELECT * FROM reading WHERE id % 3 = 0;
+CREATE INDEX heir_i ON heir USING gpu_column (id, device, at, day, value, price, free, wide, name, note, short, is_good, span);
+CREATE INDEX heir_1_i ON heir_1 USING gpu_column (id, device, at, day, value, price, free, wide, name, note, short, is_good, span);
+VACUUM ANALYZE divided, heir, heir_1;
+SELECT members, c.who, c.rows, c.same, c.query FROM unnest('{divided,heir}'::text[]) AS members, compare_all(replace($list$
+SELECT device, id, row_number() OVER (PARTITION BY device ORDER BY price DESC, id) FROM some
+SELECT * FROM (SELECT device, id, row_number() OVER (PARTITION BY device ORDER BY at DESC, id) AS n FROM some) AS r WHERE n <= 2
+SELECT id, avg(price) OVER (PARTITION BY short ORDER BY id ROWS BETWEEN 3 PRECEDING AND CURRENT ROW), device * 2 FROM some ORDER BY 2, 1 LIMIT 50
+SELECT place, id, sum(price) OVER (PARTITION BY place ORDER BY id) FROM some JOIN device USING (device) WHERE short = 's3'
+$list$, 'some', members)) AS c;
+
+DROP FUNCTION compare, compare_all, who_answers, answer_of;
+DROP TABLE reading, device, divided, heir, heir_1;

@@ -1,0 +1,278 @@
+#include "plan/query/windowed_rows.h"
+
+#include "compat.h"
+#include "memory.h"
+#include "plan/query/engine_plan.h"
+#include "plan/query/given_rows.h"
+#include "plan/query/inputs.h"
+#include "plan/query/members.h"
+#include "plan/query/node.h"
+#include "plan/query/path.h"
+#include "plan/query/top.h"
+#include "plan/query/windows.h"
+
+namespace pg_gpu::plan::query {
+
+// ---- what is asked ----------------------------------------------------------------------------------------
+
+// Adds what the statement's windows are sorted by to the rows. Each has functions.
+static bool add_windows(PlannerInfo *root, GivenRows *given, Refusal *refusal) {
+    ListCell *cell;
+    foreach (cell, root->parse->windowClause) {
+        const auto *clause = lfirst_node(WindowClause, cell);
+        Window window = {clause, NIL, 0, 0};
+        GivenRows sorted = {};
+        sorted.row = given->row;
+        refusal->reason = refuse_frame(clause);
+        if (refusal->reason != nullptr || !add_order(root, clause->partitionClause, &sorted, refusal))
+            return false;
+        window.partition_keys = count_items(sorted.order);
+        if (!add_order(root, clause->orderClause, &sorted, refusal))
+            return false;
+        window.order = sorted.order;
+        given->row = sorted.row;
+        given->windows = add_window(given->windows, window);
+    }
+    return true;
+}
+
+namespace {
+
+// What a walk over the statement's target list finds.
+struct Targets {
+    const List *sorted_by;
+    List *columns;
+    List *functions;
+    Refusal *refusal;
+};
+
+}  // namespace
+
+// What is sorted by is a column of the rows as a whole, since PostgreSQL's windows have it so, too.
+static bool collect_targets(Node *node, void *context) {
+    auto *targets = static_cast<Targets *>(context);
+    if (node == nullptr || list_member(targets->sorted_by, node))
+        return false;
+    switch (nodeTag(node)) {
+        case T_WindowFunc:
+            targets->functions = list_append_unique(targets->functions, node);
+            return false;
+        case T_Var:
+            targets->columns = list_append_unique(targets->columns, node);
+            return false;
+        case T_PlaceHolderVar:
+            refuse(targets->refusal, "an outer join's expression is wanted", node);
+            return true;
+        default:
+            return walk_expression(node, collect_targets, context);
+    }
+}
+
+// Puts the functions in the order of their windows, and leaves out windows without any.
+static void order_functions(const List *functions, GivenRows *given) {
+    const List *windows = given->windows;
+    given->windows = NIL;
+    for (int i = 0; i < list_length(windows); i++) {
+        Window window = window_of(windows, i);
+        ListCell *cell;
+        foreach (cell, functions) {
+            auto *function = lfirst_node(WindowFunc, cell);
+            if (function->winref != window.clause->winref)
+                continue;
+            given->functions = lappend(given->functions, function);
+            window.functions++;
+        }
+        if (window.functions > 0)
+            given->windows = add_window(given->windows, window);
+    }
+}
+
+// ---- PostgreSQL's own windows -----------------------------------------------------------------------------
+
+static Path *below_window(const Path *path) {
+    switch (nodeTag(path)) {
+        case T_WindowAggPath:
+            return reinterpret_cast<const WindowAggPath *>(path)->subpath;
+        case T_SortPath:
+        case T_IncrementalSortPath:
+            return reinterpret_cast<const SortPath *>(path)->subpath;
+        case T_ProjectionPath:
+            return reinterpret_cast<const ProjectionPath *>(path)->subpath;
+        default:
+            return nullptr;
+    }
+}
+
+template <typename PathType>
+static Path *copy_over(const Path *path, Path *below) {
+    auto *copy = allocate<PathType>(1);
+    *copy = *reinterpret_cast<const PathType *>(path);
+    Path *own = reinterpret_cast<Path *>(copy);
+    const Path *replaced = below_window(path);
+    own->startup_cost += below->startup_cost - replaced->startup_cost;
+    own->total_cost += below->total_cost - replaced->total_cost;
+    return own;
+}
+
+// With PostgreSQL's own rows below in place of sorted ones of the engine's.
+static Path *without_engine_below(PlannerInfo *root, Path *path) {
+    if (below_window(path) == nullptr) {
+        auto *rows = const_cast<Path *>(without_engine(path));
+        return rows == path ? path
+                            : reinterpret_cast<Path *>(
+                                  create_projection_path(root, path->parent, rows, path->pathtarget));
+    }
+    Path *below = without_engine_below(root, below_window(path));
+    if (below == below_window(path))
+        return path;
+    switch (nodeTag(path)) {
+        case T_WindowAggPath: {
+            Path *copy = copy_over<WindowAggPath>(path, below);
+            reinterpret_cast<WindowAggPath *>(copy)->subpath = below;
+            return copy;
+        }
+        case T_ProjectionPath:
+            return reinterpret_cast<Path *>(
+                create_projection_path(root, path->parent, below, path->pathtarget));
+        case T_IncrementalSortPath: {
+            Path *copy = copy_over<IncrementalSortPath>(path, below);
+            reinterpret_cast<SortPath *>(copy)->subpath = below;
+            return copy;
+        }
+        default: {
+            Path *copy = copy_over<SortPath>(path, below);
+            reinterpret_cast<SortPath *>(copy)->subpath = below;
+            return copy;
+        }
+    }
+}
+
+// The cheapest one.
+static const WindowAggPath *own_windows(PlannerInfo *root, const RelOptInfo *output) {
+    Path *cheapest = nullptr;
+    ListCell *cell;
+    foreach (cell, output->pathlist) {
+        auto *path = static_cast<Path *>(lfirst(cell));
+        if (!IsA(path, WindowAggPath))
+            continue;
+        path = without_engine_below(root, path);
+        if (cheapest == nullptr || path->total_cost < cheapest->total_cost)
+            cheapest = path;
+    }
+    return reinterpret_cast<const WindowAggPath *>(cheapest);
+}
+
+// The same, of the rows and functions alone: what the statement computes of them is the node's to do.
+static Path *give_rows(PlannerInfo *root, const WindowAggPath &own, const GivenRows &given) {
+    auto *path = allocate<WindowAggPath>(1);
+    *path = own;
+    path->path.pathtarget = create_empty_pathtarget();
+    ListCell *cell;
+    foreach (cell, list_concat_copy(given.row, given.functions))
+        add_column_to_pathtarget(path->path.pathtarget, static_cast<Expr *>(lfirst(cell)), 0);
+    set_pathtarget_cost_width(root, path->path.pathtarget);
+    return &path->path;
+}
+
+// What a subquery's rows are tested for by the statement around it, as `row_number() OVER … <= 3`.
+static List *find_conditions(const WindowAggPath &own) {
+    List *conditions = NIL;
+    for (const Path *path = &own.path; path != nullptr; path = below_window(path))
+        if (IsA(path, WindowAggPath))
+            conditions = list_concat_unique(conditions,
+                                            run_conditions(*reinterpret_cast<const WindowAggPath *>(path)));
+    return conditions;
+}
+
+// How many rows a condition leaves: of each partition those whose numbers are small enough.
+static double expect_rows(PlannerInfo *root, const RelOptInfo *input, const List *conditions) {
+    constexpr double unknown_number = 10;
+    double rows = input->rows;
+    ListCell *cell;
+    foreach (cell, conditions) {
+        const auto *condition = lfirst_node(OpExpr, cell);
+        double most = unknown_number;
+        const WindowFunc *function = nullptr;
+        ListCell *side;
+        foreach (side, condition->args) {
+            const auto *node = static_cast<const Node *>(lfirst(side));
+            if (IsA(node, WindowFunc))
+                function = reinterpret_cast<const WindowFunc *>(node);
+            else if (IsA(node, Const) && reinterpret_cast<const Const *>(node)->consttype == INT8OID &&
+                     !reinterpret_cast<const Const *>(node)->constisnull)
+                most = static_cast<double>(DatumGetInt64(reinterpret_cast<const Const *>(node)->constvalue));
+        }
+        if (function == nullptr)
+            continue;
+        const auto *clause =
+            list_nth_node(WindowClause, root->parse->windowClause, static_cast<int>(function->winref) - 1);
+        List *partition = get_sortgrouplist_exprs(clause->partitionClause, root->processed_tlist);
+        const double partitions =
+            partition == NIL ? 1 : estimate_num_groups(root, partition, input->rows, nullptr, nullptr);
+        rows = Min(rows, partitions * Max(most, 1.0));
+    }
+    return rows;
+}
+
+// ---- paths ------------------------------------------------------------------------------------------------
+
+static bool are_known(const List *conditions, const GivenRows &given) {
+    ListCell *cell;
+    foreach (cell, conditions) {
+        ListCell *side;
+        foreach (side, lfirst_node(OpExpr, cell)->args)
+            if (IsA(lfirst(side), WindowFunc) && !list_member(given.functions, lfirst(side)))
+                return false;
+    }
+    return true;
+}
+
+static bool make_rows(PlannerInfo *root, GivenRows *given, Refusal *refusal) {
+    given->target = root->upper_targets[UPPERREL_WINDOW];
+    given->count = kAllSorted;
+    if (!add_windows(root, given, refusal))
+        return false;
+    Targets targets = {list_copy(given->row), NIL, NIL, refusal};
+    if (collect_targets(reinterpret_cast<Node *>(given->target->exprs), &targets))
+        return false;
+    given->row = list_concat_unique(given->row, targets.columns);
+    order_functions(targets.functions, given);
+    if (given->row == NIL)
+        given->row =
+            list_make1(makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(0), false, true));
+    return given->functions != NIL;
+}
+
+const char *consider_windows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output) {
+    const char *refused = refuse_rows(root, input);
+    if (refused == nullptr && root->parse->hasTargetSRFs)
+        refused = "a function returns a set";
+    if (refused == nullptr && input->rows > static_cast<double>(kMaxFirstRows) * 100)
+        refused = "there are too many rows for a window";
+    const WindowAggPath *own = own_windows(root, output);
+    if (refused != nullptr || own == nullptr)
+        return refused;
+    GivenRows given = {};
+    TableAggregate table = {};
+    table.root = root;
+    table.input = input;
+    table.output = output;
+    table.given = &given;
+    Refusal refusal = {};
+    if (!make_rows(root, &given, &refusal)) {
+        note_declined({query_path_methods()->CustomName, root, input, output, InvalidOid}, refusal, {});
+        return nullptr;
+    }
+    table.having = find_conditions(*own);
+    if (!are_known(table.having, given))
+        return "a condition is about another window";
+    given.expected = expect_rows(root, input, table.having);
+    given.replaced = give_rows(root, *own, given);
+    if ((input->reloptkind == RELOPT_JOINREL || is_parent_table(root, input) || is_nested(root, input)) &&
+        !begin_joined_query(&table))
+        return nullptr;
+    consider_query(table);
+    return nullptr;
+}
+
+}  // namespace pg_gpu::plan::query

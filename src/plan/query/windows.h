@@ -1,0 +1,33 @@
+// Window functions: what the engine has for each row of those in its frame. A query with them gives rows
+// (given_rows.h), whose columns the windows are sorted by.
+#pragma once
+
+#include "plan/query/aggregates.h"
+
+namespace pg_gpu::plan::query {
+
+// One of a query's windows, which all have functions: so many of its aggregates, one window's behind the
+// other's. `order` is what its rows are sorted by, as top.h has it; the first ones tell its partitions apart.
+struct Window {
+    const WindowClause *clause;
+    List *order;
+    int partition_keys;
+    int functions;
+};
+List *add_window(List *windows, const Window &window);
+Window window_of(const List *windows, int number);
+
+// What all of them are sorted by.
+List *order_of_windows(const List *windows);
+
+// Why the engine doesn't have a window's frame; nullptr: it does.
+const char *refuse_frame(const WindowClause *clause);
+
+// Compiles the WindowFuncs among `parts`, after its keys.
+void compile_windows(Compiler *compiler, const QueryParts &parts, CompiledQuery *compiled);
+
+// Has numbers of values ordered as the windows are; false, with the compiler's refusal: the engine doesn't
+// know the order.
+bool order_windows(Compiler *compiler, const CompiledQuery &compiled, const List *windows);
+
+}  // namespace pg_gpu::plan::query
