@@ -151,7 +151,11 @@ void Engines::open_host_engines(const Options &options, std::uint64_t default_me
 void Engines::keep_reason(Place &place, const char *reason) {
     const std::lock_guard lock(mutex_);
     if (place.reason != reason) {
-        place.reason = reason;
+        // The main thread must not end for want of memory for words, which the log has as well.
+        static_cast<void>(guarded([&] {
+            place.reason = reason;
+            return Status{};
+        }));
         if (place.device > 0) {
             log_warning("no cuda engine on device %d: %s", place.device, reason);
         } else {
