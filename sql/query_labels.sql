@@ -95,6 +95,14 @@ SELECT who, min(greatest(price, '-2'::money)), count(*) FILTER (WHERE letter > '
 SELECT mode() WITHIN GROUP (ORDER BY token), percentile_disc(0.3) WITHIN GROUP (ORDER BY address), percentile_disc(0.6) WITHIN GROUP (ORDER BY price) FROM alert
 $list$);
 
+-- Sub-selects and first rows for each row, with conditions on labels, which can't raise errors.
+EXPLAIN (COSTS OFF) SELECT d.name, l.id FROM device d CROSS JOIN LATERAL (SELECT id FROM alert a WHERE a.device = d.device AND a.sev = 'major' ORDER BY id DESC LIMIT 2) l WHERE d.worst = 'minor';
+SELECT * FROM compare_all($list$
+SELECT d.name, l.id FROM device d CROSS JOIN LATERAL (SELECT id FROM alert a WHERE a.device = d.device AND a.sev = 'major' ORDER BY id DESC LIMIT 2) l WHERE d.worst = 'minor'
+SELECT count(*) FROM device d WHERE (SELECT count(*) FROM alert a WHERE a.device = d.device AND a.sev >= 'major') > 20
+SELECT d.name, (SELECT count(*) FROM alert a WHERE a.device = d.device AND a.sev <> d.worst) FROM device d WHERE d.worst IN ('info', 'serious')
+$list$);
+
 -- A prepared statement meets a label that is added.
 PREPARE worst AS SELECT max(sev), min(sev), count(*) FILTER (WHERE sev > 'critical') FROM alert;
 EXECUTE worst;

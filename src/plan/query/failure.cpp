@@ -73,7 +73,8 @@ static bool is_valid_arithmetic(Oid function, const List *arguments) {
     }
 }
 
-// Casts of integers to numeric, comparisons of numerics and elements of arrays aren't leakproof either.
+// Casts of integers to numeric, comparisons of numerics and enums and elements of arrays aren't leakproof
+// either.
 static bool is_valid_call(Node *node, bool of_groups, List **arguments) {
     Oid function = InvalidOid;
     if (IsA(node, OpExpr)) {
@@ -96,6 +97,12 @@ static bool is_valid_call(Node *node, bool of_groups, List **arguments) {
         case F_NUMERIC_LE:
         case F_NUMERIC_GE:
         case F_NUMERIC_GT:
+        case F_ENUM_EQ:
+        case F_ENUM_NE:
+        case F_ENUM_LT:
+        case F_ENUM_LE:
+        case F_ENUM_GE:
+        case F_ENUM_GT:
             return true;
         default:
             return of_groups && is_valid_arithmetic(function, *arguments);
