@@ -3,7 +3,7 @@
 #include "compat.h"
 #include "plan/query/array_elements.h"
 #include "plan/query/correlated.h"
-#include "plan/query/distinct_arguments.h"
+#include "plan/query/finer_groups.h"
 #include "plan/query/inlined_queries.h"
 #include "plan/query/lateral.h"
 #include "plan/query/lateral_rows.h"
@@ -135,7 +135,7 @@ static bool rewrite_level(Query *query) {
     is_changed = (query->commandType == CMD_SELECT && unify_union_types(query)) || is_changed;
     is_changed = join_array_elements(query) || is_changed;
     is_changed = unnest_level(query) || is_changed;
-    return group_distinct_arguments(query) || is_changed;
+    return group_finer(query) || is_changed;
 }
 
 // Looks at all levels, innermost first.
@@ -166,8 +166,8 @@ static bool has_lateral_subquery(const Query *query) {
     return false;
 }
 
-// Sub-selects, WITH queries, what is made of several queries, functions of a table's rows, and distinct
-// values.
+// Sub-selects, WITH queries, what is made of several queries, functions of a table's rows, and what finer
+// groups are made for.
 static bool has_sub_selects(Node *node, void *context) {
     if (node == nullptr)
         return false;
@@ -175,7 +175,7 @@ static bool has_sub_selects(Node *node, void *context) {
         return walk_expression(node, has_sub_selects, context);
     auto *query = reinterpret_cast<Query *>(node);
     return query->hasSubLinks || query->cteList != NIL || query->setOperations != nullptr ||
-           has_lateral_subquery(query) || has_array_elements(query) || has_distinct_arguments(query) ||
+           has_lateral_subquery(query) || has_array_elements(query) || wants_finer_groups(query) ||
            walk_query(query, has_sub_selects, context, 0);
 }
 

@@ -1,4 +1,4 @@
-#include "plan/query/distinct_arguments.h"
+#include "plan/query/finer_groups.h"
 
 #include "compat.h"
 #include "plan/query/aggregates.h"
@@ -84,9 +84,17 @@ static bool has_lacking_aggregate(Node *node, void *context) {
     return walk_expression(node, has_lacking_aggregate, context);
 }
 
-bool has_distinct_arguments(const Query *query) {
-    return query->hasAggs && (has_lacking_aggregate(reinterpret_cast<Node *>(query->targetList), nullptr) ||
-                              has_lacking_aggregate(query->havingQual, nullptr));
+static bool has_several_sets(const Query *query) {
+    const auto *set = query->groupingSets == NIL ? nullptr : linitial_node(GroupingSet, query->groupingSets);
+    return list_length(query->groupingSets) > 1 ||
+           (set != nullptr && (set->kind == GROUPING_SET_ROLLUP || set->kind == GROUPING_SET_CUBE ||
+                               (set->kind == GROUPING_SET_SETS && list_length(set->content) > 1)));
+}
+
+bool wants_finer_groups(const Query *query) {
+    return has_several_sets(query) ||
+           (query->hasAggs && (has_lacking_aggregate(reinterpret_cast<Node *>(query->targetList), nullptr) ||
+                               has_lacking_aggregate(query->havingQual, nullptr)));
 }
 
 // ---- the subquery -----------------------------------------------------------------------------------------
@@ -300,8 +308,8 @@ static Query *make_rows(const Query *query) {
     return rows;
 }
 
-bool group_distinct_arguments(Query *query) {
-    if (!has_distinct_arguments(query) || !can_be_split(query))
+bool group_finer(Query *query) {
+    if (!wants_finer_groups(query) || !can_be_split(query))
         return false;
     auto *whole = static_cast<Query *>(copyObjectImpl(query));
     whole->targetList =
