@@ -74,6 +74,14 @@ CREATE FUNCTION nested() RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN
 SELECT * FROM reasons('SELECT sum(n) FROM why WHERE n < nested()') WHERE node = 'GpuCount';
 -- It may ask of itself.
 SELECT * FROM reasons('SELECT count(*) FROM gpu.explain_why(''SELECT 1'')');
+-- Parameters, and other statements that compute rows.
+PREPARE asked (int4, unknown) AS SELECT a, count(*) FROM why WHERE n > $1 AND b < $2 GROUP BY a;
+SELECT s AS statement, r.* FROM unnest(ARRAY['SELECT a, count(*) FROM why WHERE n = $1 GROUP BY a', 'EXECUTE asked (1, ''b'')', 'INSERT INTO why (a) SELECT a FROM why GROUP BY a',
+    'CREATE TABLE asked AS SELECT a, sum(n) FROM why GROUP BY a', 'CREATE TABLE asked AS EXECUTE asked (1, ''b'')', 'DECLARE asked CURSOR FOR SELECT a, sum(n) FROM why GROUP BY a']) AS s, reasons(s) AS r
+WHERE r.node = 'GpuQuery' ORDER BY s;
+DEALLOCATE asked;
+-- A statement that is planned in another way than it is written in.
+SELECT * FROM reasons('SELECT count(*) FROM why AS w WHERE n > (SELECT avg(n) FROM why AS v WHERE v.a = w.a)') WHERE node = 'GpuQuery';
 -- What can't be planned.
 SELECT * FROM gpu.explain_why('SELECT count(* FROM why');
 SELECT * FROM gpu.explain_why('SELECT count(*) FROM nowhere');
@@ -81,7 +89,6 @@ SELECT * FROM gpu.explain_why('SELECT count(*) FROM why; SELECT 1');
 SELECT * FROM gpu.explain_why('');
 SELECT * FROM gpu.explain_why('DELETE FROM why');
 SELECT * FROM gpu.explain_why('EXPLAIN SELECT 1');
-SELECT * FROM gpu.explain_why('SELECT count(*) FROM why WHERE n = $1');
 SELECT count(*) FROM gpu.explain_why(NULL);
 -- A column of the second table, of which row security hides rows.
 CREATE TABLE other (id int4, n int4) WITH (autovacuum_enabled = off);

@@ -61,6 +61,7 @@ extern "C" {
 #include "commands/explain_format.h"
 #endif
 #include "commands/extension.h"
+#include "commands/prepare.h"
 #include "commands/progress.h"
 #include "commands/vacuum.h"
 #include "common/hashfn.h"
@@ -96,6 +97,7 @@ extern "C" {
 #include "parser/parse_relation.h"
 #include "parser/parsetree.h"
 #include "parser/parse_func.h"
+#include "rewrite/rewriteHandler.h"
 #include "rewrite/rewriteManip.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"

@@ -188,6 +188,21 @@ void note_chosen(PlannerInfo *root, const CustomPath *path) {
     }
 }
 
+PlanNotes put_notes_aside(const Query *statement) {
+    if (inquiry == nullptr || inquiry->statement != statement)
+        return {};
+    const PlanNotes aside = {inquiry->notes, inquiry->others};
+    inquiry->notes = inquiry->others = NIL;
+    return aside;
+}
+
+void take_notes_back(const Query *statement, const PlanNotes &notes) {
+    if (inquiry == nullptr || inquiry->statement != statement)
+        return;
+    inquiry->notes = notes.notes;
+    inquiry->others = notes.others;
+}
+
 static bool is_any_chosen(const Inquiry &requested, const RelOptInfo *output) {
     ListCell *cell;
     foreach (cell, requested.notes) {
@@ -222,15 +237,89 @@ static void point_into_statement(void *text) {
     internalerrquery(static_cast<const char *>(text));
 }
 
-static Query *parse_statement(const char *text) {
-    List *parsed = pg_parse_query(text);
-    List *queries = list_length(parsed) == 1 ? pg_analyze_and_rewrite_fixedparams(
-                                                   linitial_node(RawStmt, parsed), text, nullptr, 0, nullptr)
-                                             : NIL;
-    if (list_length(queries) != 1 || linitial_node(Query, queries)->commandType != CMD_SELECT)
-        ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("only one SELECT can be explained"),
-                        errhint("Pass a SELECT, without EXPLAIN.")));
-    return linitial_node(Query, queries);
+namespace {
+
+struct Parsed {
+    List *queries;
+    const Oid *parameter_types;
+    int parameter_count;
+};
+
+}  // namespace
+
+static Parsed parse_text(const char *text) {
+    List *statements = pg_parse_query(text);
+    if (list_length(statements) != 1)
+        return {};
+    Oid *types = nullptr;
+    int count = 0;
+    List *queries =
+        pg_analyze_and_rewrite_varparams(linitial_node(RawStmt, statements), text, &types, &count, nullptr);
+    return {queries, types, count};
+}
+
+static Parsed parse_prepared(const char *name) {
+    const CachedPlanSource *source = FetchPreparedStatement(name, true)->plansource;
+    auto *statement = static_cast<RawStmt *>(copyObjectImpl(source->raw_parse_tree));
+    List *queries = statement == nullptr ? NIL
+                                         : pg_analyze_and_rewrite_fixedparams(statement, source->query_string,
+                                                                              source->param_types,
+                                                                              source->num_params, nullptr);
+    return {queries, source->param_types, source->num_params};
+}
+
+// The query whose rows a statement of these kinds takes is analyzed, but not rewritten.
+static Parsed rewrite(const Parsed &parsed, Node *query) {
+    return {QueryRewrite(castNode(Query, copyObjectImpl(query))), parsed.parameter_types,
+            parsed.parameter_count};
+}
+
+// What a statement computes that is asked for in other words.
+static Parsed find_computed(const Parsed &parsed) {
+    check_stack_depth();
+    if (list_length(parsed.queries) != 1 || linitial_node(Query, parsed.queries)->commandType != CMD_UTILITY)
+        return parsed;
+    Node *statement = linitial_node(Query, parsed.queries)->utilityStmt;
+    switch (nodeTag(statement)) {
+        case T_CreateTableAsStmt: {
+            auto *query = castNode(Query, reinterpret_cast<CreateTableAsStmt *>(statement)->query);
+            return find_computed(
+                query->commandType == CMD_UTILITY
+                    ? Parsed{list_make1(query), parsed.parameter_types, parsed.parameter_count}
+                    : rewrite(parsed, reinterpret_cast<Node *>(query)));
+        }
+        case T_DeclareCursorStmt:
+            return rewrite(parsed, reinterpret_cast<DeclareCursorStmt *>(statement)->query);
+        case T_ExecuteStmt:
+            return find_computed(parse_prepared(reinterpret_cast<ExecuteStmt *>(statement)->name));
+        default:
+            return {};
+    }
+}
+
+static bool is_explained(const Parsed &parsed) {
+    if (list_length(parsed.queries) != 1)
+        return false;
+    const CmdType command = linitial_node(Query, parsed.queries)->commandType;
+    return command == CMD_SELECT || command == CMD_INSERT;
+}
+
+static Parsed parse_statement(const char *text) {
+    const Parsed parsed = find_computed(parse_text(text));
+    if (!is_explained(parsed))
+        ereport(ERROR,
+                (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+                 errmsg("only one statement that computes rows can be explained"),
+                 errhint("Pass a SELECT, INSERT, CREATE TABLE AS, DECLARE or EXECUTE, without EXPLAIN.")));
+    return parsed;
+}
+
+// As if all parameters were NULL, which matters to nothing that is looked at before rows are.
+static ParamListInfo make_parameters(const Parsed &parsed) {
+    ParamListInfo parameters = makeParamList(parsed.parameter_count);
+    for (int i = 0; i < parsed.parameter_count; i++)
+        parameters->params[i] = {Datum{0}, true, 0, parsed.parameter_types[i]};
+    return parameters;
 }
 
 void check_privileges(PlannedStmt *plan, const char *text, ParamListInfo parameters) {
@@ -246,7 +335,8 @@ void check_privileges(PlannedStmt *plan, const char *text, ParamListInfo paramet
 static void plan_statement(const char *text, Inquiry *requested) {
     ErrorContextCallback callback = {error_context_stack, point_into_statement, const_cast<char *>(text)};
     error_context_stack = &callback;
-    Query *statement = parse_statement(text);
+    const Parsed parsed = parse_statement(text);
+    auto *statement = linitial_node(Query, parsed.queries);
     requested->statement = statement;
     Inquiry *outer = inquiry;
     PlannedStmt *plan = nullptr;
@@ -258,7 +348,7 @@ static void plan_statement(const char *text, Inquiry *requested) {
     PG_FINALLY();
     { inquiry = outer; }
     PG_END_TRY();
-    check_privileges(plan, text, nullptr);
+    check_privileges(plan, text, make_parameters(parsed));
     error_context_stack = callback.previous;
 }
 

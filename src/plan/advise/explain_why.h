@@ -47,4 +47,13 @@ void note_offered(const Candidate &candidate, const CustomPath *path);
 // Notes the path that becomes part of the plan.
 void note_chosen(PlannerInfo *root, const CustomPath *path);
 
+// What was noted of a statement so far. Where it is planned once more in another way, that is put aside, and
+// taken back if the other plan isn't the one that is run.
+struct PlanNotes {
+    List *notes;
+    List *others;
+};
+PlanNotes put_notes_aside(const Query *statement);
+void take_notes_back(const Query *statement, const PlanNotes &notes);
+
 }  // namespace pg_gpu::plan

@@ -5,12 +5,16 @@
 
 namespace pg_gpu::plan {
 
+// A statement that is planned in another way than it is written in.
+struct Way {
+    const Query *query;
+    const Query *statement;
+};
+// Sets it, and returns the former one.
+Way set_way(const Way &way);
+
 // Returns the statement that a query or subquery is planned for.
-inline const Query *statement_of(const PlannerInfo *root) {
-    while (root->parent_root != nullptr)
-        root = root->parent_root;
-    return root->parse;
-}
+const Query *statement_of(const PlannerInfo *root);
 
 // Checks the privileges that EXPLAIN would check, so that nobody learns more than by EXPLAIN. Nothing is
 // executed, but partitions may be pruned by parameters' values.

@@ -1,6 +1,8 @@
 #include "plan/query/unnest.h"
 
 #include "compat.h"
+#include "plan/advise/explain_why.h"
+#include "plan/advise/statement.h"
 #include "plan/query/array_elements.h"
 #include "plan/query/correlated.h"
 #include "plan/query/finer_groups.h"
@@ -234,8 +236,14 @@ static PlannedStmt *plan_all_ways(Query *query, const char *text, int options, P
     const auto try_way = [&](bool is_way, Query *way) {
         if (!is_way)
             return;
+        const Way before = set_way({way, query});
+        const PlanNotes notes = put_notes_aside(query);
         PlannedStmt *planned = plan(way, text, options, parameters);
-        best = is_better(planned, best) ? planned : best;
+        set_way(before);
+        if (is_better(planned, best))
+            best = planned;
+        else
+            take_notes_back(query, notes);
     };
     try_way(is_unnested, unnested);
     try_way(is_inlined, inlined);
@@ -251,6 +259,7 @@ bool may_scan_backward() {
 
 static PlannedStmt *plan_statement(Query *query, const char *text, int options, ParamListInfo parameters) {
     const bool before = is_cursor;
+    const Way way_before = set_way({});
     PlannedStmt *planned = nullptr;
     PG_TRY();
     {
@@ -259,7 +268,10 @@ static PlannedStmt *plan_statement(Query *query, const char *text, int options, 
         planned = plan_all_ways(query, text, options, parameters);
     }
     PG_FINALLY();
-    { is_cursor = before; }
+    {
+        is_cursor = before;
+        set_way(way_before);
+    }
     PG_END_TRY();
     return planned;
 }
