@@ -96,7 +96,7 @@ SELECT f.other FROM rfact f WHERE NOT EXISTS (SELECT FROM rloose l WHERE l.k = f
 SELECT 1 FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 2
 SELECT f.id, n.name FROM rfact f JOIN rnothing n ON f.item = n.k
 SELECT i.name, f.other FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 2 ORDER BY i.name, f.id
-SELECT f.id, rank() OVER (PARTITION BY i.name ORDER BY f.price DESC), i.name FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 2
+SELECT f.id, rank() OVER (PARTITION BY i.name ORDER BY f.price DESC), i.name FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 2 ORDER BY i.name, 2, f.id
 SELECT generate_series(1, i.kind), f.id FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind < 3
 SELECT DISTINCT ON (i.name) i.name, f.id FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = 2 ORDER BY i.name, f.id
 SELECT x, l.* FROM generate_series(0, 6) AS x LEFT JOIN LATERAL (SELECT f.id, i.name FROM rfact f JOIN ritem i ON f.item = i.k WHERE i.kind = x AND f.price < 10 OFFSET 0) AS l ON true

@@ -291,7 +291,24 @@ sub _body
 	$body->{windows} = $random->pick('rank() OVER (ORDER BY count(*))', 'sum(count(*)) OVER ()') if !$body->{rows} && $random->once_in(25);
 	$body->{distinct} = 'DISTINCT ' if $random->once_in(25);
 	_order($random, $made, $body) if @{ $body->{keys} } && ($body->{rows} ? !$random->once_in(3) : $random->once_in(3));
+	# Of equal rows those that a LIMIT takes may have other numbers.
+	$body->{windows} = _window($random, $body) if $body->{rows} && !($body->{order} && (defined $body->{order}{limit} || $body->{order}{with_ties})) && $random->once_in(2);
 	return $body;
+}
+
+# A window function of rows, whose results don't depend on the order of rows that are equal in the window's.
+sub _window
+{
+	my ($random, $body) = @_;
+	my @exact = map { $_->{sql} } grep { $_->{kind} eq 'exact' } @{ $body->{keys} };
+	return undef unless @exact;
+	my $is_total = @exact == @{ $body->{keys} };
+	my $value = $random->pick(@exact);
+	my $function = $random->pick('rank()', 'dense_rank()', 'count(*)', "count($value)", ($is_total ? ('row_number()', "lag($value)", "lead($value, 2)", "first_value($value)", "last_value($value)") : ()));
+	my $partition = $random->once_in(2) ? 'PARTITION BY ' . $random->pick(@exact) . ' ' : '';
+	my @by = map { $_ . $random->pick('', ' DESC', ' NULLS FIRST', ' DESC NULLS LAST') } $is_total ? @exact : $random->pick(@exact);
+	my $frame = $function =~ /count/ ? $random->pick('', ' RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING', ' RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING') : '';
+	return "$function OVER ($partition" . 'ORDER BY ' . join(', ', @by) . "$frame)";
 }
 
 # A condition on a column that only another index than the gpu_column one has.
