@@ -131,6 +131,9 @@ SELECT shop, name FROM visit INTERSECT SELECT DISTINCT shop, name::text FROM old
 SELECT id AS key FROM shop EXCEPT SELECT shop FROM visit ORDER BY key DESC LIMIT 5
 SELECT id FROM shop EXCEPT SELECT shop FROM visit WHERE is_open EXCEPT SELECT shop FROM old_visit WHERE price > 50
 SELECT id FROM shop INTERSECT (SELECT shop FROM visit WHERE is_open UNION SELECT shop FROM old_visit WHERE price > 50)
+SELECT id FROM shop INTERSECT SELECT shop FROM visit INTERSECT SELECT shop FROM old_visit
+SELECT id FROM shop INTERSECT (SELECT shop FROM visit INTERSECT (SELECT shop FROM old_visit UNION SELECT id + 1 FROM shop)) INTERSECT SELECT id FROM shop WHERE id > 3
+SELECT count(*) FROM (SELECT shop FROM visit EXCEPT SELECT id FROM shop WHERE id % 2 = 0 EXCEPT SELECT shop FROM old_visit WHERE price > 90) AS u
 SELECT shop FROM visit UNION ALL SELECT shop FROM old_visit EXCEPT SELECT id FROM shop
 SELECT id FROM shop UNION SELECT shop FROM visit UNION ALL SELECT shop FROM old_visit WHERE id < 10
 SELECT id FROM visit UNION SELECT id FROM old_visit
@@ -155,7 +158,6 @@ SELECT name::char(9) COLLATE "C" AS name FROM visit INTERSECT SELECT name::char(
 SELECT shop FROM visit EXCEPT ALL SELECT shop FROM old_visit
 (SELECT shop FROM visit ORDER BY id LIMIT 9) UNION SELECT id FROM shop
 SELECT shop FROM visit GROUP BY 1 HAVING count(*) > 50 UNION SELECT id FROM shop
-SELECT id FROM shop INTERSECT SELECT shop FROM visit INTERSECT SELECT shop FROM old_visit
 SELECT id / 0 FROM shop UNION SELECT shop FROM visit
 $list$);
 

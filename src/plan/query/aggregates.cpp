@@ -311,11 +311,11 @@ static const char *refuse_aggregate(const Aggref *aggregate) {
         return "the engine doesn't have an aggregate";
     if (aggregate->aggkind != AGGKIND_NORMAL && !is_ordered_set(aggregate))
         return "the engine doesn't have an aggregate";
+    if (aggregate->aggkind == AGGKIND_NORMAL && aggregate->aggorder != NIL)
+        return "an aggregate takes its rows in an order";
     if (list_length(aggregate->args) > 1 &&
         (!is_regression(aggregate->aggfnoid) || aggregate->aggdistinct != NIL))
         return "an aggregate has several arguments";
-    if (aggregate->aggkind == AGGKIND_NORMAL && aggregate->aggorder != NIL)
-        return "an aggregate takes its rows in an order";
     return nullptr;
 }
 

@@ -25,7 +25,9 @@ static const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input) 
         return nullptr;
     if ((input->reloptkind != RELOPT_BASEREL && input->reloptkind != RELOPT_OTHER_MEMBER_REL) ||
         input->rtekind != RTE_RELATION)
-        return "what is aggregated isn't a table";
+        return input->rtekind == RTE_SUBQUERY
+                   ? "what is aggregated is a subquery that the engine doesn't compute"
+                   : "what is aggregated isn't a table";
     if (planner_rt_fetch(input->relid, root)->tablesample != nullptr)
         return "a sample is read";
     if (input->lateral_relids != nullptr)

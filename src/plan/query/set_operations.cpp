@@ -8,12 +8,13 @@ namespace pg_gpu::plan::query {
 
 namespace {
 
-// The members of the operation, and of which of its sides each is.
+// The members of the operation, and of which of its sides each is, from 0 on.
 struct Members {
     const Query *query;
     bool are_counted;  // ALL: it matters how often there is a row
     List *entries;
-    List *are_left;
+    List *sides;
+    int side_count;
 };
 
 }  // namespace
@@ -47,7 +48,7 @@ static bool has_hidden_columns(const Query *member) {
     return false;
 }
 
-static bool add_member(Members *members, int number, bool is_left) {
+static bool add_member(Members *members, int number, int side) {
     const auto *read = rt_fetch(number, members->query->rtable);
     auto *entry = static_cast<RangeTblEntry *>(copyObjectImpl(read));
     if (entry->rtekind != RTE_SUBQUERY)
@@ -60,30 +61,44 @@ static bool add_member(Members *members, int number, bool is_left) {
     // A query is around it that wasn't before.
     IncrementVarSublevelsUp(reinterpret_cast<Node *>(entry->subquery), 1, 1);
     members->entries = lappend(members->entries, entry);
-    members->are_left = lappend_int(members->are_left, is_left);
+    members->sides = lappend_int(members->sides, side);
     return true;
 }
 
 // Of a side it only matters which rows there are, so unions of it are members of their own.
-static bool add_side(Members *members, Node *node, bool is_left) {
+static bool add_side(Members *members, Node *node, int side) {
     check_stack_depth();
+    members->side_count = Max(members->side_count, side + 1);
     if (IsA(node, RangeTblRef))
-        return add_member(members, reinterpret_cast<const RangeTblRef *>(node)->rtindex, is_left);
+        return add_member(members, reinterpret_cast<const RangeTblRef *>(node)->rtindex, side);
     const auto *operation = castNode(SetOperationStmt, node);
     return operation->op == SETOP_UNION && (operation->all || !members->are_counted) &&
-           add_side(members, operation->larg, is_left) && add_side(members, operation->rarg, is_left);
+           add_side(members, operation->larg, side) && add_side(members, operation->rarg, side);
 }
 
-// A minus B minus C leaves what is in neither B nor C.
+// Of so many sides groups' conditions are tested.
+static constexpr int kMaxSides = 32;
+
+// A minus B minus C leaves what is in neither B nor C, and an intersection of several sides what is in all.
 static bool add_members(Members *members, const SetOperationStmt *operation) {
     check_stack_depth();
     if (operation->all != members->are_counted)
         return false;
-    const auto *left = reinterpret_cast<const SetOperationStmt *>(operation->larg);
-    const bool is_chain =
-        operation->op == SETOP_EXCEPT && IsA(left, SetOperationStmt) && left->op == SETOP_EXCEPT;
-    return (is_chain ? add_members(members, left) : add_side(members, operation->larg, true)) &&
-           add_side(members, operation->rarg, operation->op == SETOP_UNION);
+    const bool is_intersection = operation->op == SETOP_INTERSECT;
+    const auto is_same = [&](const Node *side) {
+        return IsA(side, SetOperationStmt) &&
+               reinterpret_cast<const SetOperationStmt *>(side)->op == operation->op &&
+               operation->op != SETOP_UNION && !(is_intersection && members->are_counted);
+    };
+    const auto add = [&](Node *node, int side) {
+        return is_same(node) && (is_intersection || side == 0)
+                   ? add_members(members, reinterpret_cast<const SetOperationStmt *>(node))
+                   : add_side(members, node, side);
+    };
+    if (!add(operation->larg, is_intersection ? members->side_count : 0))
+        return false;
+    const int next = operation->op == SETOP_UNION ? 0 : is_intersection ? members->side_count : 1;
+    return members->side_count <= kMaxSides && add(operation->rarg, next);
 }
 
 // ---- UNION ALL --------------------------------------------------------------------------------------------
@@ -101,11 +116,25 @@ static SetOperationStmt *unite(const SetOperationStmt &operation, bool has_sides
     all->colTypmods = list_copy(operation.colTypmods);
     all->colCollations = list_copy(operation.colCollations);
     if (has_sides) {
-        all->colTypes = lappend_oid(all->colTypes, BOOLOID);
+        all->colTypes = lappend_oid(all->colTypes, INT4OID);
         all->colTypmods = lappend_int(all->colTypmods, -1);
         all->colCollations = lappend_oid(all->colCollations, InvalidOid);
     }
     return all;
+}
+
+static Expr *make_side(int side) {
+    return reinterpret_cast<Expr *>(
+        makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(side), false, true));
+}
+
+// Is a row of this side? `column` has its number.
+static Expr *make_is_of_side(int column, int side) {
+    Var *number = makeVar(1, static_cast<AttrNumber>(column), INT4OID, -1, InvalidOid, 0);
+    Expr *test = make_opclause(Int4EqualOperator, BOOLOID, false, reinterpret_cast<Expr *>(number),
+                               make_side(side), InvalidOid, InvalidOid);
+    set_opfuncid(reinterpret_cast<OpExpr *>(test));
+    return test;
 }
 
 static Node *refer_to(int number) {
@@ -131,14 +160,13 @@ static Query *make_union(const Members &members, const SetOperationStmt &operati
         add_column(
             all,
             reinterpret_cast<Expr *>(makeVar(1, static_cast<AttrNumber>(list_length(all->targetList) + 1),
-                                             BOOLOID, -1, InvalidOid, 0)),
-            "is_left");
+                                             INT4OID, -1, InvalidOid, 0)),
+            "side");
     Node *united = refer_to(1);
     for (int i = 0; i < list_length(members.entries); i++) {
         if (has_sides)
             add_column(list_nth_node(RangeTblEntry, members.entries, i)->subquery,
-                       reinterpret_cast<Expr *>(makeBoolConst(list_nth_int(members.are_left, i) != 0, false)),
-                       "is_left");
+                       make_side(list_nth_int(members.sides, i)), "side");
         if (i == 0)
             continue;
         SetOperationStmt *both = unite(operation, has_sides);
@@ -165,14 +193,13 @@ static Node *aggregate(Oid function, Expr *argument) {
 }
 
 // Which groups are rows of the operation's.
-static Node *make_having(SetOperation operation, int column) {
-    auto *is_left = makeVar(1, static_cast<AttrNumber>(column), BOOLOID, -1, InvalidOid, 0);
+static Node *make_having(const Members &members, SetOperation operation, int column) {
     if (operation == SETOP_EXCEPT)
-        return aggregate(F_BOOL_AND, &is_left->xpr);
-    auto *is_right =
-        reinterpret_cast<Expr *>(makeBoolExpr(NOT_EXPR, list_make1(copyObjectImpl(is_left)), -1));
-    return reinterpret_cast<Node *>(
-        make_ands_explicit(list_make2(aggregate(F_BOOL_OR, &is_left->xpr), aggregate(F_BOOL_OR, is_right))));
+        return aggregate(F_BOOL_AND, make_is_of_side(column, 0));
+    List *conditions = NIL;
+    for (int side = 0; side < members.side_count; side++)
+        conditions = lappend(conditions, aggregate(F_BOOL_OR, make_is_of_side(column, side)));
+    return reinterpret_cast<Node *>(make_ands_explicit(conditions));
 }
 
 // ---- rows that are counted --------------------------------------------------------------------------------
@@ -191,10 +218,7 @@ static Expr *count_side(Expr *is_of_side) {
 
 // How often a group's row is one of the operation's.
 static Expr *count_rows(SetOperation operation, int column) {
-    Expr *is_left =
-        reinterpret_cast<Expr *>(makeVar(1, static_cast<AttrNumber>(column), BOOLOID, -1, InvalidOid, 0));
-    List *counts = list_make2(count_side(is_left),
-                              count_side(makeBoolExpr(NOT_EXPR, list_make1(copyObjectImpl(is_left)), -1)));
+    List *counts = list_make2(count_side(make_is_of_side(column, 0)), count_side(make_is_of_side(column, 1)));
     if (operation == SETOP_EXCEPT)
         return reinterpret_cast<Expr *>(
             makeFuncExpr(F_INT8MI, INT8OID, counts, InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL));
@@ -309,7 +333,7 @@ bool group_set_operation(Query *query) {
         list_length(operation->groupClauses) != list_length(query->targetList) ||
         shows_one_side(*operation) || !has_column_index(query))
         return false;
-    Members members = {query, operation->all, NIL, NIL};
+    Members members = {query, operation->all, NIL, NIL, 0};
     if (!add_members(&members, operation))
         return false;
     const bool has_sides = operation->op != SETOP_UNION;
@@ -336,7 +360,7 @@ bool group_set_operation(Query *query) {
         query->groupClause = lappend(query->groupClause, key);
     }
     if (has_sides) {
-        query->havingQual = make_having(operation->op, list_length(all->targetList));
+        query->havingQual = make_having(members, operation->op, list_length(all->targetList));
         query->hasAggs = true;
     }
     return true;
