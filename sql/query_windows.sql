@@ -70,6 +70,20 @@ SELECT *, sum(n) OVER (ORDER BY day) FROM (SELECT day, count(*) AS n FROM readin
 SELECT id, sum(price) OVER w, lag(price) OVER w, row_number() OVER w FROM reading WINDOW w AS (PARTITION BY device ORDER BY id)
 SELECT (SELECT sum(d) FROM (SELECT row_number() OVER (ORDER BY id) - id AS d FROM reading) AS r), count(*) FROM device
 $list$);
+-- Of groups, where there are many: the groups are a subquery of the same request.
+EXPLAIN (COSTS OFF) SELECT * FROM (SELECT device, id, sum(price) AS p, row_number() OVER (PARTITION BY device ORDER BY sum(price) DESC, id) AS n FROM reading GROUP BY device, id) AS r WHERE n <= 3;
+SELECT * FROM compare_all($list$
+SELECT * FROM (SELECT device, id, sum(price) AS p, row_number() OVER (PARTITION BY device ORDER BY sum(price) DESC, id) AS n FROM reading GROUP BY device, id) AS r WHERE n <= 3
+SELECT id % 3000 AS k, count(*), sum(count(*)) OVER (ORDER BY id % 3000), avg(price) - avg(avg(price)) OVER () FROM reading GROUP BY 1
+SELECT id / 2 AS k, max(name), rank() OVER (ORDER BY count(*) DESC, min(day)) AS n FROM reading WHERE price > 10 GROUP BY 1 HAVING count(*) > 1 ORDER BY n, k LIMIT 20
+SELECT DISTINCT device, max(sum(price)) OVER (PARTITION BY device) FROM reading GROUP BY device, id
+SELECT place, id, lag(sum(price)) OVER (PARTITION BY place ORDER BY id) FROM reading JOIN device USING (device) GROUP BY place, id
+SELECT id, 7 AS seven, count(*) OVER (PARTITION BY 7 ORDER BY id) FROM reading GROUP BY id, 2
+SELECT day, count(*), lag(count(*)) OVER (ORDER BY day) FROM reading GROUP BY day
+SELECT id, sum(sum(value)) OVER (ORDER BY id) FROM reading GROUP BY id
+SELECT id, day, grouping(day), rank() OVER (ORDER BY count(*)) FROM reading GROUP BY ROLLUP (id, day)
+SELECT id, rank() OVER (ORDER BY id), (SELECT count(*) FROM device d WHERE d.device = reading.id) FROM reading GROUP BY id
+$list$);
 -- PostgreSQL's own windows: frames by distance or with an exclusion, other functions, sums of floats, defaults of lag, offsets that aren't constant.
 SELECT * FROM compare_all($list$
 SELECT id, sum(id) OVER (ORDER BY day RANGE BETWEEN '3 days' PRECEDING AND CURRENT ROW) FROM reading

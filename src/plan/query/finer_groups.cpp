@@ -104,6 +104,7 @@ namespace {
 struct Split {
     const List *keys;  // that the query groups by
     Query *rows;       // the subquery
+    bool has_whole;    // its rows are the query's groups, so that aggregates are columns
     bool is_refused;
 };
 
@@ -252,6 +253,8 @@ static Node *over_rows(Node *node, void *context) {
         return nullptr;
     if (list_member(split->keys, node))
         return key_column(split, node);
+    if (IsA(node, Aggref) && reinterpret_cast<const Aggref *>(node)->agglevelsup == 0 && split->has_whole)
+        return reinterpret_cast<Node *>(column_at(find_column(split, node)));
     if (IsA(node, Aggref) && reinterpret_cast<const Aggref *>(node)->agglevelsup == 0)
         return reinterpret_cast<Node *>(replace_aggregate(split, reinterpret_cast<const Aggref *>(node)));
     if (IsA(node, Var) && reinterpret_cast<const Var *>(node)->varlevelsup == 0)
@@ -308,24 +311,30 @@ static Query *make_rows(const Query *query) {
     return rows;
 }
 
-bool group_finer(Query *query) {
-    if (!wants_finer_groups(query) || !can_be_split(query))
-        return false;
+// Of the query's own expressions, over its tables.
+static Query *expand_groups(const Query *query) {
     auto *whole = static_cast<Query *>(copyObjectImpl(query));
-    whole->targetList =
-        reinterpret_cast<List *>(over_tables(reinterpret_cast<Node *>(whole->targetList), query));
-    whole->havingQual = over_tables(whole->havingQual, query);
-    Split split = {grouped_by(whole), make_rows(query), false};
+    whole->targetList = reinterpret_cast<List *>(
+        over_tables(reinterpret_cast<Node *>(whole->targetList), const_cast<Query *>(query)));
+    whole->havingQual = over_tables(whole->havingQual, const_cast<Query *>(query));
+    return whole;
+}
+
+static Split begin_split(const Query *query, const Query *whole, bool has_whole) {
+    Split split = {grouped_by(whole), make_rows(query), has_whole, false};
     ListCell *cell;
     foreach (cell, split.keys)
         key_column(&split, static_cast<Node *>(lfirst(cell)));
-    whole->targetList =
-        reinterpret_cast<List *>(over_rows(reinterpret_cast<Node *>(whole->targetList), &split));
-    whole->havingQual = over_rows(whole->havingQual, &split);
+    return split;
+}
+
+// `whole`, which is over the rows of the subquery, becomes the query.
+static bool finish_split(const Split &split, Query *whole, Query *query) {
     Query *rows = split.rows;
     if (split.is_refused || rows->groupClause == NIL)
         return false;
-    rows->hasAggs = list_length(rows->targetList) > list_length(rows->groupClause);
+    rows->hasAggs =
+        list_length(rows->targetList) > list_length(rows->groupClause) || rows->havingQual != nullptr;
     IncrementVarSublevelsUp(reinterpret_cast<Node *>(rows), 1, 1);
     forget_tables(whole);
     auto *reference = makeNode(RangeTblRef);
@@ -336,6 +345,35 @@ bool group_finer(Query *query) {
     whole->hasRecursive = whole->hasSubLinks = false;
     *query = *whole;
     return true;
+}
+
+bool group_finer(Query *query) {
+    if (!wants_finer_groups(query) || !can_be_split(query))
+        return false;
+    Query *whole = expand_groups(query);
+    Split split = begin_split(query, whole, false);
+    whole->targetList =
+        reinterpret_cast<List *>(over_rows(reinterpret_cast<Node *>(whole->targetList), &split));
+    whole->havingQual = over_rows(whole->havingQual, &split);
+    return finish_split(split, whole, query);
+}
+
+bool has_grouped_windows(const Query *query) {
+    return query->hasWindowFuncs && query->groupClause != NIL && query->groupingSets == NIL;
+}
+
+bool nest_groups(Query *query) {
+    if (!has_grouped_windows(query) || query->hasTargetSRFs || !can_be_split(query))
+        return false;
+    Query *whole = expand_groups(query);
+    Split split = begin_split(query, whole, true);
+    whole->targetList =
+        reinterpret_cast<List *>(over_rows(reinterpret_cast<Node *>(whole->targetList), &split));
+    split.rows->havingQual = whole->havingQual;
+    whole->havingQual = nullptr;
+    whole->groupClause = NIL;
+    whole->hasAggs = whole->groupDistinct = false;
+    return finish_split(split, whole, query);
 }
 
 }  // namespace pg_gpu::plan::query

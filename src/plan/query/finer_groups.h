@@ -14,4 +14,10 @@ bool wants_finer_groups(const Query *query);
 // True: the query reads such a subquery now.
 bool group_finer(Query *query);
 
+// Has a query window functions of groups?
+bool has_grouped_windows(const Query *query);
+
+// True: the query reads its groups from a subquery now, so that windows are of its rows (windowed_rows.h).
+bool nest_groups(Query *query);
+
 }  // namespace pg_gpu::plan::query

@@ -153,6 +153,28 @@ static bool unnest_query(Node *node, void *context) {
     return false;
 }
 
+// Looks at all levels for windows of groups.
+static bool nest_query(Node *node, void *context) {
+    if (node == nullptr)
+        return false;
+    if (!IsA(node, Query))
+        return walk_expression(node, nest_query, context);
+    auto *query = reinterpret_cast<Query *>(node);
+    walk_query(query, nest_query, context, 0);
+    auto *is_changed = static_cast<bool *>(context);
+    *is_changed = nest_groups(query) || *is_changed;
+    return false;
+}
+
+static bool has_windows_of_groups(Node *node, void *context) {
+    if (node == nullptr)
+        return false;
+    if (!IsA(node, Query))
+        return walk_expression(node, has_windows_of_groups, context);
+    auto *query = reinterpret_cast<Query *>(node);
+    return has_grouped_windows(query) || walk_query(query, has_windows_of_groups, context, 0);
+}
+
 // ---- the choice -------------------------------------------------------------------------------------------
 
 static PlannedStmt *plan(Query *query, const char *text, int options, ParamListInfo parameters) {
@@ -213,6 +235,34 @@ static bool has_node(const Plan *plan) {
     }
 }
 
+static bool has_large_window(const Plan *plan);
+
+static bool any_has_large_window(const List *plans) {
+    ListCell *cell;
+    foreach (cell, plans)
+        if (has_large_window(static_cast<const Plan *>(lfirst(cell))))
+            return true;
+    return false;
+}
+
+// Does a window take more rows than PostgreSQL has soon gone through?
+static bool has_large_window(const Plan *plan) {
+    constexpr double many_rows = 2000;
+    check_stack_depth();
+    if (plan == nullptr)
+        return false;
+    switch (nodeTag(plan)) {
+        case T_WindowAgg:
+            return plan->lefttree->plan_rows >= many_rows || has_large_window(plan->lefttree);
+        case T_SubqueryScan:
+            return has_large_window(reinterpret_cast<const SubqueryScan *>(plan)->subplan);
+        case T_Append:
+            return any_has_large_window(reinterpret_cast<const Append *>(plan)->appendplans);
+        default:
+            return has_large_window(plan->lefttree) || has_large_window(plan->righttree);
+    }
+}
+
 // Without a GpuQuery the plans of people who have no such index would change, too.
 static bool is_better(const PlannedStmt *joined, const PlannedStmt *usual) {
     return joined->planTree->total_cost < usual->planTree->total_cost &&
@@ -223,14 +273,21 @@ static bool is_better(const PlannedStmt *joined, const PlannedStmt *usual) {
 static PlannedStmt *plan_all_ways(Query *query, const char *text, int options, ParamListInfo parameters) {
     bool is_unnested = false;
     bool is_inlined = false;
+    bool is_nested = false;
     Query *unnested = nullptr;
     Query *inlined = nullptr;
+    Query *nested = nullptr;
     if (query_enabled() && query->commandType == CMD_SELECT &&
         has_sub_selects(reinterpret_cast<Node *>(query), nullptr)) {
         unnested = static_cast<Query *>(copyObjectImpl(query));
         unnest_query(reinterpret_cast<Node *>(unnested), &is_unnested);
         inlined = static_cast<Query *>(copyObjectImpl(unnested));
         is_inlined = inline_queries(inlined);
+    }
+    if (query_enabled() && query->commandType == CMD_SELECT &&
+        has_windows_of_groups(reinterpret_cast<Node *>(query), nullptr)) {
+        nested = static_cast<Query *>(copyObjectImpl(inlined != nullptr ? inlined : query));
+        nest_query(reinterpret_cast<Node *>(nested), &is_nested);
     }
     PlannedStmt *best = plan(query, text, options, parameters);
     const auto try_way = [&](bool is_way, Query *way) {
@@ -247,6 +304,7 @@ static PlannedStmt *plan_all_ways(Query *query, const char *text, int options, P
     };
     try_way(is_unnested, unnested);
     try_way(is_inlined, inlined);
+    try_way(is_nested && (has_large_window(best->planTree) || any_has_large_window(best->subplans)), nested);
     return best;
 }
 
