@@ -1,5 +1,7 @@
 #include "host/query/collect.h"
 
+#include <bit>
+
 #include "host/query/order_words.h"
 
 namespace gpu_engine::host {
@@ -215,38 +217,113 @@ void RowCollector::leave_first() {
     rows_ = std::move(left);
 }
 
+namespace {
+
+// The first words of rows' keys in one, as far as they have room: of each the bits in which rows differ.
+class PackedKeys {
+  public:
+    PackedKeys(const Workers &workers, const SortPlan &sort, const std::vector<QueryRows *> &parts)
+        : words_(sort.key_words) {
+        for (std::size_t k = 0; k < sort.keys.size(); ++k) {
+            const std::uint32_t end = k + 1 < sort.keys.size() ? sort.words[k + 1] : sort.key_words;
+            for (std::uint32_t word = sort.words[k]; word < end; ++word) {
+                words_[word].flag = sort.words[k];
+                words_[word].of_null = sort.keys[k].nulls_first != 0 ? 0 : 1;
+            }
+        }
+        find_ranges(workers, parts);
+        std::uint32_t room = 64;
+        for (; packed_ < words_.size() && room > 0; ++packed_) {
+            Word &word = words_[packed_];
+            const auto bits =
+                static_cast<std::uint32_t>(std::bit_width(word.high < word.low ? 0 : word.high - word.low));
+            word.bits = std::min(bits, room);
+            word.dropped = bits - word.bits;
+            room -= word.bits;
+        }
+    }
+
+    std::uint64_t pack(const std::uint64_t *key) const noexcept {
+        std::uint64_t packed = 0;
+        for (std::uint32_t i = 0; i < packed_; ++i) {
+            const Word &word = words_[i];
+            // A shift by all bits isn't one.
+            packed = word.bits == 64 ? 0 : packed << word.bits;
+            packed |= is_told(key, i) ? (key[i] - word.low) >> word.dropped : 0;
+        }
+        return packed;
+    }
+    // The first word that isn't packed wholly.
+    std::uint32_t rest() const noexcept {
+        return packed_ > 0 && words_[packed_ - 1].dropped > 0 ? packed_ - 1 : packed_;
+    }
+
+  private:
+    struct Word {
+        std::uint32_t flag;     // the word of its key that says where NULLs are
+        std::uint64_t of_null;  // what that is of a NULL, whose other words don't matter then
+        std::uint64_t low = UINT64_MAX;
+        std::uint64_t high = 0;
+        std::uint32_t bits = 0;
+        std::uint32_t dropped = 0;
+    };
+
+    bool is_told(const std::uint64_t *key, std::uint32_t word) const noexcept {
+        return word == words_[word].flag || key[words_[word].flag] != words_[word].of_null;
+    }
+
+    void find_ranges(const Workers &workers, const std::vector<QueryRows *> &parts) {
+        std::vector<std::vector<Word>> found(parts.size(), words_);
+        workers.for_pieces(parts.size(), 1, [&](std::uint64_t first, std::uint64_t end) {
+            for (std::uint64_t part = first; part < end; ++part) {
+                for (std::uint64_t i = 0; i < parts[part]->count(); ++i) {
+                    const std::uint64_t *key = parts[part]->record(i);
+                    for (std::uint32_t word = 0; word < words_.size(); ++word) {
+                        if (is_told(key, word)) {
+                            found[part][word].low = std::min(found[part][word].low, key[word]);
+                            found[part][word].high = std::max(found[part][word].high, key[word]);
+                        }
+                    }
+                }
+            }
+        });
+        for (const std::vector<Word> &own : found) {
+            for (std::size_t word = 0; word < words_.size(); ++word) {
+                words_[word].low = std::min(words_[word].low, own[word].low);
+                words_[word].high = std::max(words_[word].high, own[word].high);
+            }
+        }
+    }
+
+    std::vector<Word> words_;
+    std::uint32_t packed_ = 0;
+};
+
+}  // namespace
+
 QueryRows sort_rows(MemoryBudget &budget, const Workers &workers, const SortPlan &sort,
                     std::uint32_t record_words, const std::vector<QueryRows *> &parts) {
-    // The first word that isn't the same in all rows is looked at first; those before it needn't be.
     struct Row {
         std::uint64_t first;
         const std::uint64_t *words;
     };
-    std::uint64_t count = 0;
-    std::uint32_t differing = sort.key_words;
-    const std::uint64_t *example = nullptr;
+    const PackedKeys keys(workers, sort, parts);
+    std::vector<std::uint64_t> begins(1, 0);
     for (const QueryRows *part : parts) {
-        for (std::uint64_t i = 0; i < part->count(); ++i) {
-            const std::uint64_t *words = part->record(i);
-            example = example == nullptr ? words : example;
-            for (std::uint32_t word = 0; word < differing; ++word) {
-                if (words[word] != example[word]) {
-                    differing = word;
-                }
+        begins.push_back(begins.back() + part->count());
+    }
+    const std::uint64_t count = begins.back();
+    Buffer<Row> rows(budget, count);
+    workers.for_pieces(parts.size(), 1, [&](std::uint64_t first, std::uint64_t end) {
+        for (std::uint64_t part = first; part < end; ++part) {
+            for (std::uint64_t i = 0; i < parts[part]->count(); ++i) {
+                const std::uint64_t *words = parts[part]->record(i);
+                rows[begins[part] + i] = {keys.pack(words), words};
             }
         }
-        count += part->count();
-    }
-    Buffer<Row> rows(budget, count);
-    std::uint64_t at = 0;
-    for (const QueryRows *part : parts) {
-        for (std::uint64_t i = 0; i < part->count(); ++i) {
-            const std::uint64_t *words = part->record(i);
-            rows[at++] = {differing < sort.key_words ? words[differing] : 0, words};
-        }
-    }
+    });
     const std::uint64_t wanted = std::min(count, sort.limit);
-    const std::uint32_t rest = differing < sort.key_words ? differing + 1 : sort.key_words;
+    const std::uint32_t rest = keys.rest();
     const auto is_first = [&](const Row &a, const Row &b) {
         return a.first != b.first ? a.first < b.first
                                   : is_before(a.words + rest, b.words + rest, sort.key_words - rest);

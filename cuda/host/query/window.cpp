@@ -23,6 +23,14 @@ struct Scratch {
     Buffer<std::uint64_t> best;    // the row with the least or greatest argument so far
 };
 
+// A sort key in a row's record.
+struct Key {
+    std::uint32_t column;
+    std::uint32_t word;
+    std::uint32_t words;
+    bool is_float;
+};
+
 class Window {
   public:
     Window(MemoryBudget &budget, const query::Query &query, const query::Node &node,
@@ -35,7 +43,15 @@ class Window {
           full_(full),
           rows_(rows),
           written_(*written),
-          columns_(layout.types.size()) {}
+          columns_(layout.types.size()),
+          has_peers_(looks_at_peers(query, node)) {
+        for (std::uint32_t k = 0; k < node.sort_keys.count; ++k) {
+            const std::uint32_t column = query.sort_keys[node.sort_keys.first + k].column;
+            const ValueType type = layout.types[column];
+            keys_.push_back(
+                {column, layout.words[column], query::words_of(type), type == ValueType::float64});
+        }
+    }
 
     // Writes the partitions that begin with one of these rows.
     void write_partitions(const Workers &workers, std::uint64_t first, std::uint64_t end) const {
@@ -83,15 +99,48 @@ class Window {
         if (row == 0) {
             return true;
         }
+        const std::uint64_t *own = rows_.record(row);
+        const std::uint64_t *before = rows_.record(row - 1);
         for (std::uint32_t k = 0; k < keys; ++k) {
-            const std::uint32_t column = query_.sort_keys[node_.sort_keys.first + k].column;
-            const bool is_one_null = is_null(row, column);
-            if (is_one_null != is_null(row - 1, column) ||
-                (!is_one_null && order_of(row, column) != order_of(row - 1, column))) {
+            const Key &key = keys_[k];
+            const std::uint64_t null_bit = std::uint64_t(1) << (key.column % 64);
+            const bool is_own_null = (own[key.column / 64] & null_bit) != 0;
+            if (is_own_null != ((before[key.column / 64] & null_bit) != 0)) {
                 return true;
+            }
+            if (is_own_null) {
+                continue;
+            }
+            for (std::uint32_t word = key.word; word < key.word + key.words; ++word) {
+                // -0 equals 0, and any NaN another one.
+                if (own[word] != before[word] &&
+                    (!key.is_float || query::order_of_float(query::float_of_bits(own[word])) !=
+                                          query::order_of_float(query::float_of_bits(before[word])))) {
+                    return true;
+                }
             }
         }
         return false;
+    }
+
+    // Does any function look at rows that equal a row by all sort keys?
+    static bool looks_at_peers(const query::Query &query, const query::Node &node) {
+        const bool has_frame = node.frame_first == query::peers_first || node.frame_last == query::peers_last;
+        return std::any_of(query.accumulators + node.accumulators.first,
+                           query.accumulators + node.accumulators.first + node.accumulators.count,
+                           [&](const Accumulator &function) {
+                               switch (function.kind) {
+                                   case AccumulatorKind::rank:
+                                   case AccumulatorKind::dense_rank:
+                                       return true;
+                                   case AccumulatorKind::row_number:
+                                   case AccumulatorKind::earlier:
+                                   case AccumulatorKind::later:
+                                       return false;
+                                   default:
+                                       return has_frame;
+                               }
+                           });
     }
 
     bool counts(const Accumulator &function, std::uint64_t row) const {
@@ -107,7 +156,7 @@ class Window {
         std::uint64_t last = end - 1;
         for (std::uint64_t row = end; row-- > first;) {
             scratch->peers_last[row - first] = last;
-            if (row > first && begins(row, node_.sort_keys.count)) {
+            if (row > first && (!has_peers_ || begins(row, node_.sort_keys.count))) {
                 last = row - 1;
             }
         }
@@ -279,6 +328,8 @@ class Window {
     const QueryRows &rows_;
     QueryRows &written_;
     std::size_t columns_;
+    bool has_peers_;
+    std::vector<Key> keys_;
 };
 
 }  // namespace
