@@ -247,7 +247,7 @@ const char *consider_windows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *o
     const char *refused = refuse_rows(root, input);
     if (refused == nullptr && root->parse->hasTargetSRFs)
         refused = "a function returns a set";
-    if (refused == nullptr && input->rows > static_cast<double>(kMaxFirstRows) * 100)
+    if (refused == nullptr && input->rows > 20 * static_cast<double>(kMaxFirstRows))
         refused = "there are too many rows for a window";
     const WindowAggPath *own = own_windows(root, output);
     if (refused != nullptr || own == nullptr)
