@@ -12,8 +12,9 @@ const storage::RunKind *run_kind();
 // Writes a document that is longer than a tail as a run of its own (runs.cpp).
 void insert_long_document(Relation index, TSVector vector, const ItemPointerData &tid);
 
-// May it be said now that something is searched without an index? It is said once a statement.
-bool is_first_unindexed_search();
+// May it be said now that something is searched without an index? It is said once a statement, when it is
+// planned or, if it isn't planned anew, when it is executed.
+bool is_first_unindexed_search(bool is_planning);
 
 // ---- the method's parts (method.h) ------------------------------------------------------------------------
 

@@ -6,6 +6,10 @@
 #include "text/rows.h"
 #include "text/text.h"
 
+extern "C" {
+#include "tcop/pquery.h"
+}
+
 PG_GPU_FUNCTION(pg_gpu_text_matches);
 PG_GPU_FUNCTION(pg_gpu_text_distance);
 PG_GPU_FUNCTION(pg_gpu_text_may_match);
@@ -35,17 +39,40 @@ struct Operator {
 
 }  // namespace
 
-// Several calls of a statement, and of what it executes, say it once. Workers leave it to their leader.
-bool is_first_unindexed_search() {
-    static TimestampTz last_statement;
-    if (IsParallelWorker() || last_statement == GetCurrentStatementStartTimestamp())
+static uint64 hash_of_source(bool is_planning) {
+    const char *source = is_planning ? debug_query_string : ActivePortal->sourceText;
+    return source == nullptr ? 0
+                             : hash_bytes_extended(reinterpret_cast<const unsigned char *>(source),
+                                                   static_cast<int>(strlen(source)), 0);
+}
+
+// Several calls of a statement, and of what it executes, say it once. In the extended protocol each message
+// has a time of its own: what was said when the statement was planned counts for its first execution in the
+// same transaction, too, as for a cursor's first FETCH. Workers leave it to their leader.
+bool is_first_unindexed_search(bool is_planning) {
+    static struct {
+        TimestampTz statement;
+        TimestampTz transaction;
+        uint64 source;
+        bool is_planned;  // and not executed yet
+    } last;
+    if (IsParallelWorker())
         return false;
-    last_statement = GetCurrentStatementStartTimestamp();
-    return true;
+    const TimestampTz statement = GetCurrentStatementStartTimestamp();
+    if (last.statement == statement) {
+        last.is_planned = is_planning;
+        return false;
+    }
+    const TimestampTz transaction = GetCurrentTransactionStartTimestamp();
+    const uint64 source = hash_of_source(is_planning);
+    const bool is_its_execution =
+        !is_planning && last.is_planned && last.transaction == transaction && last.source == source;
+    last = {statement, transaction, source, is_planning};
+    return !is_its_execution;
 }
 
 static void say_how_words_are_made(Oid configuration) {
-    if (!is_first_unindexed_search())
+    if (!is_first_unindexed_search(ActivePortal == nullptr))
         return;
     ereport(
         NOTICE,

@@ -19,7 +19,7 @@ static void say_what_would_help(List *sources) {
     if (!IsA(source->expression, Var) || source->table->relkind == RELKIND_VIEW)
         return;
     const char *column = get_attname(source->table->relid, castNode(Var, source->expression)->varattno, true);
-    if (column == nullptr || !text::is_first_unindexed_search())
+    if (column == nullptr || !text::is_first_unindexed_search(true))
         return;
     char *table = DatumGetCString(DirectFunctionCall1(regclassout, ObjectIdGetDatum(source->table->relid)));
     ereport(NOTICE,
