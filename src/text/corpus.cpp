@@ -11,18 +11,9 @@
 
 namespace pg_gpu::text {
 
-// Returns how many blocks the table has, whose lock the caller holds. All TIDs of a view that was taken
-// before lie within them.
-static BlockNumber blocks_of_table(Relation index) {
-    Relation heap = table_open(index->rd_index->indrelid, NoLock);
-    const BlockNumber blocks = table::blocks_of_rows(heap);
-    table_close(heap, NoLock);
-    return blocks;
-}
-
 static void count_items(Corpus *corpus, const storage::Items &tail_tuples, BlockNumber index_block) {
     for_each_tail_tuple(tail_tuples, [corpus, index_block](const DocumentTuple *tail_tuple) {
-        if (unlikely(!table::is_tid_within(tail_tuple->head.tid, corpus->heap_blocks)))
+        if (unlikely(!is_possible_tid(corpus->index, &corpus->heap_blocks, tail_tuple->head.tid)))
             storage::report_corruption(corpus->index, index_block,
                                        "A document's TID lies outside the table.");
         corpus->documents += is_null(tail_tuple) ? 0 : 1;
@@ -88,7 +79,7 @@ static void open_run(Corpus *corpus, const storage::RunEntry &run, DeadEntries d
     if (dead_entries == DeadEntries::Ignored)
         opened.dead = 0;
     open_reader(reader, corpus->index, opened);
-    reader->heap_blocks = corpus->heap_blocks;
+    reader->heap_blocks = &corpus->heap_blocks;
     corpus->documents += run.entries - reader->header.null_documents;
     corpus->length += total_length(run);
     if (reader->dead == nullptr)
@@ -109,7 +100,6 @@ Corpus *open_corpus(Relation index, Snapshot snapshot, storage::CachedRuns *cach
     storage::Items tail = {allocate<char>(storage::kContentBytes), 0};
     storage::take_view(index, run_kind(), snapshot, &corpus->view, storage::copy_tail, &tail);
     check_tail_tuples(index, storage::kTailBlock, tail);
-    corpus->heap_blocks = blocks_of_table(index);
 
     corpus->raws = allocate<storage::Items>(corpus->view.run_count + 1);
     corpus->runs = allocate<RunReader>(corpus->view.run_count + 1);

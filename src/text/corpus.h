@@ -11,8 +11,8 @@ struct BatchTerms;
 
 struct Corpus {
     Relation index;
-    MemoryContext context;  // has everything below; ends with the corpus
-    BlockNumber heap_blocks;
+    MemoryContext context;    // has everything below; ends with the corpus
+    BlockNumber heap_blocks;  // number of the table's blocks as last looked at
     storage::View view;
     storage::Items *raws;
     int raw_count;

@@ -30,7 +30,6 @@ static bool read_shape(Relation index, const storage::RunEntry &run, gpu_engine:
     *shape = {reader.header.posting_bytes, static_cast<uint32>(run.entries),
               static_cast<postings::Codec>(reader.header.codec)};
     close_reader(&reader);
-    pfree(reader.lengths);
     return read;
 }
 
@@ -442,10 +441,10 @@ static Requested lay_out(Corpus *corpus, const int *places, int runs, const Rank
 }
 
 // Checks TIDs, which are the server's word.
-static bool are_tids_within(const Corpus *corpus, client::RequestKind kind, const ItemPointerData *tids,
+static bool are_tids_within(Corpus *corpus, client::RequestKind kind, const ItemPointerData *tids,
                             uint64 count) {
     for (uint64 i = 0; i < count; i++) {
-        if (table::is_tid_within(tids[i], corpus->heap_blocks))
+        if (is_possible_tid(corpus->index, &corpus->heap_blocks, tids[i]))
             continue;
         client::note_unsuited(kind, RelationGetRelid(corpus->index),
                               "the answer has a TID outside of the table");

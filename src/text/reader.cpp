@@ -4,6 +4,15 @@
 
 namespace pg_gpu::text {
 
+bool is_possible_tid(Relation index, BlockNumber *heap_blocks, const ItemPointerData &tid) {
+    if (likely(table::is_tid_within(tid, *heap_blocks)))
+        return true;
+    Relation heap = table_open(index->rd_index->indrelid, NoLock);
+    const bool is_possible = table::is_possible_tid(heap, heap_blocks, tid);
+    table_close(heap, NoLock);
+    return is_possible;
+}
+
 void report_damage(const RunReader *reader, uint32 position, const char *detail) {
     storage::report_corruption(reader->index, storage::run_block(reader->run, position), detail);
 }
@@ -82,8 +91,7 @@ void open_reader(RunReader *reader, Relation index, const storage::RunEntry &run
     *reader = {};
     reader->index = index;
     reader->run = run;
-    reader->heap_blocks = InvalidBlockNumber;
-    reader->lengths = allocate<uint8>(kLengthSlots * kDocumentsPerPage * kLengthBytes);
+    reader->context = CurrentMemoryContext;
     for (uint32 &page : reader->length_pages)
         page = UINT32_MAX;
     const uint32 position = run.sections[kDictionarySection].first_page;
@@ -133,6 +141,9 @@ static Page lock_documents(RunReader *reader, uint32 page_number, uint32 *count)
 }
 
 void load_lengths(RunReader *reader, uint32 page_number) {
+    if (reader->lengths == nullptr)
+        reader->lengths = static_cast<uint8 *>(
+            MemoryContextAlloc(reader->context, kLengthSlots * kDocumentsPerPage * kLengthBytes));
     const uint32 slot = page_number % kLengthSlots;
     uint8 *lengths = reader->lengths + slot * kDocumentsPerPage * kLengthBytes;
     reader->length_pages[slot] = page_number;
@@ -147,8 +158,7 @@ void load_lengths(RunReader *reader, uint32 page_number) {
 }
 
 static void check_tid(const RunReader *reader, const ItemPointerData &tid) {
-    if (reader->heap_blocks != InvalidBlockNumber &&
-        unlikely(!table::is_tid_within(tid, reader->heap_blocks)))
+    if (reader->heap_blocks != nullptr && unlikely(!is_possible_tid(reader->index, reader->heap_blocks, tid)))
         report_damage(reader, reader->document_page.position, "A document's TID lies outside the table.");
 }
 

@@ -21,7 +21,8 @@ struct RunReader {
     storage::RunEntry run;
     RunHeader header;  // its codec without kHeaderHasPositions
     bool has_positions;
-    BlockNumber heap_blocks;  // TIDs beyond are damage; InvalidBlockNumber: whoever reads them looks
+    BlockNumber *heap_blocks;  // number of the table's blocks as last looked at, beyond which TIDs are
+                               // damage; nullptr: whoever reads them looks
     PinnedPage header_page;
     PinnedPage document_page;
     PinnedPage dictionary_page;
@@ -33,6 +34,8 @@ struct RunReader {
     bool stale;
     uint32 stale_position;
     // Lengths of the document pages last asked for: page p in slot p % kLengthSlots. Queries go forward.
+    // There is no room for them until the first is asked for.
+    MemoryContext context;
     uint8 *lengths;
     uint32 length_pages[kLengthSlots];
     uint64 *dead;  // a bit a document; nullptr when none is dead
@@ -45,6 +48,10 @@ void close_reader(RunReader *reader);
 void release_postings(RunReader *reader);
 
 [[noreturn]] void report_damage(const RunReader *reader, uint32 position, const char *detail);
+
+// Can this be the TID of a row of the index's table, whose lock the caller holds? The table is looked at
+// where it lies beyond the blocks that it had when it was looked at last.
+bool is_possible_tid(Relation index, BlockNumber *heap_blocks, const ItemPointerData &tid);
 
 // Share-locks a page of the run and returns it, or nullptr when the reader is stale. unlock_page keeps the
 // pin.
