@@ -272,11 +272,16 @@ void edit_directory(Relation index, Buffer meta_buffer, RunEditor keep, void *co
     GenericXLogFinish(state);
 }
 
-Summary summarise(Relation index, const RunKind *kind) {
+RunEntry *read_directory(Relation index, const RunKind *kind, int *count) {
     Buffer buffer = lock_metapage(index, kind, BUFFER_LOCK_SHARE);
-    int count;
-    RunEntry *runs = copy_directory(index, kind, BufferGetPage(buffer), &count);
+    RunEntry *runs = copy_directory(index, kind, BufferGetPage(buffer), count);
     UnlockReleaseBuffer(buffer);
+    return runs;
+}
+
+Summary summarise(Relation index, const RunKind *kind) {
+    int count;
+    RunEntry *runs = read_directory(index, kind, &count);
     Summary summary = {count, 0, 0, 0};
     for (int i = 0; i < count; i++) {
         summary.entries += runs[i].entries;

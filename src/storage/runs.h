@@ -105,8 +105,12 @@ void check_metapage_once(Relation index, const RunKind *kind);
 // and *count is its length. Raises an error when the directory is damaged.
 RunEntry *copy_directory(Relation index, const RunKind *kind, Page meta, int *count);
 
-// Does the same without checking the entries and without an error. When the chained part is damaged, *problem
-// says how and *damaged where, and the result is what comes before it; else *problem is nullptr.
+// Does the same with the metapage share-locked for that moment.
+RunEntry *read_directory(Relation index, const RunKind *kind, int *count);
+
+// Does the same as copy_directory without checking the entries and without an error. When the chained part is
+// damaged, *problem says how and *damaged where, and the result is what comes before it; else *problem is
+// nullptr.
 RunEntry *try_copy_directory(Relation index, Page meta, int *count, const char **problem,
                              BlockNumber *damaged);
 

@@ -25,18 +25,21 @@ static Cost without_index_only(IndexPath *path) {
 void estimate_cost(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
                    Selectivity *selectivity, double *correlation, double *pages) {
     IndexOptInfo *index = path->indexinfo;
-    const storage::Summary summary = storage::summary_for_planner(index, [](Relation) { return run_kind(); });
     GenericCosts costs = {};
     genericcostestimate(root, path, loop_count, &costs);
 
+    // The planner has several paths of each index. It keeps the height of other access methods' trees here.
+    if (index->tree_height < 0)
+        index->tree_height = storage::summary_for_planner(index, [](Relation) { return run_kind(); }).runs;
+
     const double conditions = list_length(path->indexclauses) + list_length(path->indexorderbys);
-    const double lookups = Max(conditions, 1.0) * Max(summary.runs, 1) * kLookupOperators * cpu_operator_cost;
+    const double lookups =
+        Max(conditions, 1.0) * Max(index->tree_height, 1) * kLookupOperators * cpu_operator_cost;
     costs.indexStartupCost += lookups;
     costs.indexTotalCost += lookups + without_index_only(path);
     if (path->indexorderbys != NIL) {
         // All is ranked before the first row comes.
-        const double ranking =
-            kRankedShare * Max(static_cast<double>(summary.entries), 1.0) * 2 * cpu_operator_cost;
+        const double ranking = kRankedShare * Max(index->tuples, 1.0) * 2 * cpu_operator_cost;
         costs.indexStartupCost += ranking;
         costs.indexTotalCost += ranking;
     }

@@ -88,15 +88,14 @@ double operators_per_document(PlannerInfo *root, Node *document) {
     Relation index = root == nullptr ? nullptr : open_index_of(root, document, nullptr);
     if (index == nullptr)
         return 0;
-    storage::View view = {};
-    storage::take_view(
-        index, run_kind(), nullptr, &view, [](const char *, uint32, void *) {}, nullptr);
+    int count;
+    const storage::RunEntry *runs = storage::read_directory(index, run_kind(), &count);
     index_close(index, NoLock);
     double words = 0;
     double documents = 0;
-    for (int i = 0; i < view.run_count; i++) {
-        words += static_cast<double>(total_length(view.runs[i]));
-        documents += static_cast<double>(view.runs[i].entries);
+    for (int i = 0; i < count; i++) {
+        words += static_cast<double>(total_length(runs[i]));
+        documents += static_cast<double>(runs[i].entries);
     }
     return documents > 0 ? kOperatorsPerDocument + kOperatorsPerWord * words / documents : 0;
 }
