@@ -88,8 +88,8 @@ static Cost cost_of_searches(PlannerInfo *root, const Path *bitmap) {
         return 0;
     foreach (cell, path->indexclauses) {
         QualCost of_clause;
-        cost_qual_eval_node(&of_clause,
-                            reinterpret_cast<Node *>(lfirst_node(IndexClause, cell)->rinfo->clause), root);
+        cost_qual_eval_node(&of_clause, reinterpret_cast<Node *>(lfirst_node(IndexClause, cell)->rinfo),
+                            root);
         cost += of_clause.per_tuple;
     }
     return cost;
@@ -99,8 +99,22 @@ static bool is_any(const IndexOptInfo *) {
     return true;
 }
 
+// Does a scan of an index read one row at most? There is nothing that a bitmap could have in a better order.
+static bool reads_one_row(const RelOptInfo *relation) {
+    ListCell *cell;
+    foreach (cell, relation->pathlist) {
+        const auto *path = static_cast<const IndexPath *>(lfirst(cell));
+        if (IsA(path, IndexPath) && path->path.param_info == nullptr && path->indexclauses != NIL &&
+            path->indexselectivity * relation->tuples <= 1)
+            return true;
+    }
+    return false;
+}
+
 // Adds the table's best bitmap scan, at the cost of one whose rows aren't searched again.
 static void add_bitmap(PlannerInfo *root, RelOptInfo *relation) {
+    if (reads_one_row(relation))
+        return;
     Path *bitmap = find_bitmap(root, relation, relation->baserestrictinfo, is_any);
     if (bitmap == nullptr)
         return;
