@@ -47,7 +47,13 @@ static bool is_other_index(const IndexOptInfo *index) {
 
 // Returns how many rows the scan reads to return one, where no bitmap says which of them are wanted.
 static double rows_read(const IndexPath *scan) {
-    return clamp_row_est(scan->indexselectivity * scan->indexinfo->tuples);
+    return clamp_row_est(scan->indexselectivity * scan->indexinfo->rel->tuples);
+}
+
+// Does the index have none of the words that are asked for? A scan that finds nothing has no scores to show,
+// and making a node ready for it takes longer than the scan: of many partitions, few may have the words.
+static bool finds_nothing(const IndexPath *scan) {
+    return scan->indexselectivity == 0;
 }
 
 // Estimates how many rows the scan will have to give until LIMIT has what it takes; with a bitmap it gives
@@ -130,6 +136,10 @@ static void consider_search(PlannerInfo *root, RelOptInfo *relation, Index range
                                      scan->indexinfo->indexoid};
         if (refused != nullptr) {
             note_declined(candidate, refused);
+            continue;
+        }
+        if (finds_nothing(scan)) {
+            note_declined(candidate, "the index has none of the words");
             continue;
         }
         CustomPath *plain = make_path(root, relation, scan, nullptr);

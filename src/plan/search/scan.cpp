@@ -21,10 +21,10 @@ struct SearchState {
     CustomScanState custom;
     IndexScanState *scan;
     PlanState *bitmap;  // the scan of one; nullptr: all rows are looked for
-    ExprState *score;   // score of the row that the scan has read
+    ExprState *score;   // score of the row that the scan has read; nullptr until one must be computed
     double wanted;      // rows of the scan, as far as that is known
     bool is_begun;
-    MemoryContext context;  // has the rows that are looked for
+    MemoryContext context;  // has the rows that are looked for; nullptr until there are some
     uint64 candidates;
 };
 
@@ -37,6 +37,10 @@ static SearchState *state_of(CustomScanState *node) {
 // ---- execution --------------------------------------------------------------------------------------------
 
 static const table::RowSet *read_candidates(SearchState *state) {
+    if (state->context == nullptr)
+        state->context = AllocSetContextCreate(state->custom.ss.ps.state->es_query_cxt, "GpuSearch",
+                                               ALLOCSET_DEFAULT_SIZES);
+    MemoryContextReset(state->context);
     MemoryContext caller = MemoryContextSwitchTo(state->context);
     const table::RowSet *rows = read_bitmap(state->bitmap);
     MemoryContextSwitchTo(caller);
@@ -48,7 +52,6 @@ static const table::RowSet *read_candidates(SearchState *state) {
 // looked for.
 static void begin_scan(SearchState *state) {
     IndexScanState *scan = state->scan;
-    MemoryContextReset(state->context);
     const table::RowSet *rows = state->bitmap == nullptr ? nullptr : read_candidates(state);
     if (scan->ss.ps.chgParam != nullptr || (scan->iss_NumRuntimeKeys != 0 && !scan->iss_RuntimeKeysReady))
         ExecReScan(&scan->ss.ps);
@@ -68,6 +71,13 @@ static Datum score_of_row(SearchState *state, bool *is_null) {
     if (!scan->xs_recheckorderby) {
         *is_null = scan->xs_orderbynulls[0];
         return scan->xs_orderbyvals[0];
+    }
+    if (state->score == nullptr) {
+        const auto *plan = castNode(CustomScan, state->custom.ss.ps.plan);
+        MemoryContext caller = MemoryContextSwitchTo(state->custom.ss.ps.state->es_query_cxt);
+        state->score =
+            ExecInitExpr(llast_node(TargetEntry, plan->custom_scan_tlist)->expr, &state->scan->ss.ps);
+        MemoryContextSwitchTo(caller);
     }
     ExprContext *context = state->scan->ss.ps.ps_ExprContext;
     context->ecxt_scantuple = state->scan->ss.ss_ScanTupleSlot;
@@ -100,9 +110,7 @@ static void begin_search(CustomScanState *node, EState *estate, int flags) {
     state->scan = castNode(IndexScanState, linitial(node->custom_ps));
     if (list_length(node->custom_ps) > 1)
         state->bitmap = static_cast<PlanState *>(lsecond(node->custom_ps));
-    state->score = ExecInitExpr(llast_node(TargetEntry, plan->custom_scan_tlist)->expr, &state->scan->ss.ps);
     state->wanted = floatVal(linitial(plan->custom_private));
-    state->context = AllocSetContextCreate(CurrentMemoryContext, "GpuSearch", ALLOCSET_DEFAULT_SIZES);
 }
 
 static void rescan_search(CustomScanState *node) {
