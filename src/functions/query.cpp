@@ -116,6 +116,9 @@ namespace {
 struct Made {
     Oid function;
     Oid index;
+    // Whose privileges have been checked, and how.
+    Oid user;
+    bool row_security;
     struct varlena *argument;
     text::Bm25Query *value;
 };
@@ -177,15 +180,16 @@ static const Made *find_made(Oid function, Oid index, const struct varlena *argu
     ListCell *cell;
     foreach (cell, made) {
         const auto *candidate = static_cast<const Made *>(lfirst(cell));
-        if (candidate->function == function && candidate->index == index &&
-            VARSIZE(candidate->argument) == VARSIZE(argument) &&
+        if (candidate->function == function && candidate->index == index && candidate->user == GetUserId() &&
+            candidate->row_security == row_security && VARSIZE(candidate->argument) == VARSIZE(argument) &&
             memcmp(candidate->argument, argument, VARSIZE(argument)) == 0)
             return candidate;
     }
     return nullptr;
 }
 
-// Returns what the call of a function with an index and a query returns, which make() makes.
+// Returns what the call of a function with an index and a query returns, which make(index) makes: it opens
+// the index, and checks what the caller may do with it.
 template <typename Make>
 static Datum make_once(FunctionCallInfo fcinfo, Make make) {
     const Oid index = PG_GETARG_OID(0);
@@ -194,14 +198,16 @@ static Datum make_once(FunctionCallInfo fcinfo, Make make) {
     forget_other_statements();
     const Made *known = find_made(function, index, argument);
     if (known == nullptr) {
-        const text::Bm25Query *value = make();
+        const text::Bm25Query *value = make(index);
         // Long ones are kept alone.
         if (MemoryContextMemAllocated(made_context, false) + VARSIZE(argument) + VARSIZE(value) >
             kMaxMadeBytes)
             forget_made();
         MemoryContext caller = MemoryContextSwitchTo(made_context);
         auto *entry = allocate<Made>(1);
-        *entry = {function, index, copy_of(argument), reinterpret_cast<text::Bm25Query *>(copy_of(value))};
+        *entry = {function,          index,
+                  GetUserId(),       row_security,
+                  copy_of(argument), reinterpret_cast<text::Bm25Query *>(copy_of(value))};
         made = lappend(made, entry);
         MemoryContextSwitchTo(caller);
         known = entry;
@@ -210,13 +216,13 @@ static Datum make_once(FunctionCallInfo fcinfo, Make make) {
 }
 
 Datum pg_gpu_ranking_query(PG_FUNCTION_ARGS) {
-    const functions::OpenIndex open = functions::open_text_index(PG_GETARG_OID(0));
-    const Datum value = make_once(fcinfo, [&]() {
+    return make_once(fcinfo, [fcinfo](Oid index) {
+        const functions::OpenIndex open = functions::open_text_index(index);
         const text::DocumentSource source = require_configuration(open.index);
-        return rank_by(open, source, functions::query_argument(fcinfo, open.index));
+        text::Bm25Query *value = rank_by(open, source, functions::query_argument(fcinfo, open.index));
+        functions::close_index(open);
+        return value;
     });
-    functions::close_index(open);
-    return value;
 }
 
 static text::Bm25Query *match_by(Relation index, TSQuery tsquery) {
@@ -230,10 +236,11 @@ static text::Bm25Query *match_by(Relation index, TSQuery tsquery) {
 
 // Tells nothing of the rows, so whoever may name the index may have it.
 Datum pg_gpu_matching_query(PG_FUNCTION_ARGS) {
-    const functions::OpenIndex open = open_any_index(PG_GETARG_OID(0));
-    require_text_index(open.index);
-    const Datum value = make_once(
-        fcinfo, [&]() { return match_by(open.index, functions::query_argument(fcinfo, open.index)); });
-    functions::close_index(open);
-    return value;
+    return make_once(fcinfo, [fcinfo](Oid index) {
+        const functions::OpenIndex open = open_any_index(index);
+        require_text_index(open.index);
+        text::Bm25Query *value = match_by(open.index, functions::query_argument(fcinfo, open.index));
+        functions::close_index(open);
+        return value;
+    });
 }
