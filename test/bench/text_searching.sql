@@ -1,5 +1,6 @@
 -- What searches of text as people type it take, planning included, beside the same statements by GIN and btree: a missing word, a rare
--- one and a common one, newest first; two searches joined; ranked and then by a key; 400 partitions; row security.
+-- one and a common one, newest first; phrases, of which the index has no positions; two searches joined; ranked and then by a key; 400
+-- partitions; row security.
 --
 --   psql -f test/bench/text_searching.sql           in an empty database, as a superuser
 --
@@ -46,6 +47,11 @@ VACUUM ANALYZE bench_gin;
 SELECT bench_measure(what || ', newest first', 'gpu_text', format('SELECT * FROM bench_message WHERE body @@@ %L ORDER BY created DESC LIMIT 10', word)),
     bench_measure(what || ', newest first', 'GIN', format('SELECT * FROM bench_gin WHERE to_tsvector(''english'', body) @@ websearch_to_tsquery(''english'', %L) ORDER BY created DESC LIMIT 10', word))
 FROM (VALUES ('a missing word', 'nosuchword'), ('a rare word', 'zebra'), ('a common word', 'please')) AS v (what, word);
+SELECT bench_measure('a phrase, counted', 'gpu_text', $$SELECT count(*) FROM bench_message WHERE body @@@ '"message 77"'$$),
+    bench_measure('a phrase, counted', 'GIN', $$SELECT count(*) FROM bench_gin WHERE to_tsvector('english', body) @@ websearch_to_tsquery('english', '"message 77"')$$),
+    bench_measure('a phrase, ranked', 'gpu_text', $$SELECT id FROM bench_message WHERE body @@@ '"message 77"' ORDER BY body <@> '"message 77"' LIMIT 10$$),
+    bench_measure('a phrase, ranked', 'GIN, ts_rank', $$SELECT id FROM bench_gin WHERE to_tsvector('english', body) @@ websearch_to_tsquery('english', '"message 77"')
+        ORDER BY ts_rank(to_tsvector('english', body), websearch_to_tsquery('english', '"message 77"')) DESC LIMIT 10$$);
 
 CREATE TABLE bench_thread (id int PRIMARY KEY, author text, reply_to text, body text);
 INSERT INTO bench_thread SELECT g, 'author ' || g, 'author ' || g * 7 % 6000, 'message ' || (g * 13) % 9973 || ' thanks and kind regards from the team' FROM generate_series(1, 6000) g;
@@ -60,9 +66,13 @@ SELECT bench_measure('two searches joined', 'gpu_text', $$SELECT count(*) FROM b
 CREATE TABLE bench_ranked (id int PRIMARY KEY, body text);
 INSERT INTO bench_ranked SELECT g, 'message ' || (g * 13) % 9973 || CASE WHEN g % 3 = 0 THEN ' please' ELSE '' END || repeat(' filler', g % 50) FROM generate_series(1, 200000) g;
 CREATE INDEX bench_ranked_body ON bench_ranked USING gpu_text (body) WITH (configuration = 'english');
-VACUUM ANALYZE bench_ranked;
+CREATE TABLE bench_ranked_gin AS SELECT * FROM bench_ranked;
+CREATE INDEX bench_ranked_gin_body ON bench_ranked_gin USING gin (to_tsvector('english', body));
+VACUUM ANALYZE bench_ranked, bench_ranked_gin;
 SELECT bench_measure('ranked, then by id', 'gpu_text', $$SELECT id FROM bench_ranked WHERE body @@@ 'please' ORDER BY body <@> 'please', id LIMIT 10$$),
-    bench_measure('ranked, then by id', 'gpu_text, by hand', $$SELECT * FROM (SELECT id, body <@> 'please' AS d FROM bench_ranked WHERE body @@@ 'please' ORDER BY body <@> 'please' FETCH FIRST 10 ROWS WITH TIES) s ORDER BY d, id LIMIT 10$$);
+    bench_measure('ranked, then by id', 'gpu_text, by hand', $$SELECT * FROM (SELECT id, body <@> 'please' AS d FROM bench_ranked WHERE body @@@ 'please' ORDER BY body <@> 'please' FETCH FIRST 10 ROWS WITH TIES) s ORDER BY d, id LIMIT 10$$),
+    bench_measure('ranked, then by id', 'GIN, ts_rank', $$SELECT id FROM bench_ranked_gin WHERE to_tsvector('english', body) @@ websearch_to_tsquery('english', 'please')
+        ORDER BY ts_rank(to_tsvector('english', body), websearch_to_tsquery('english', 'please')) DESC, id LIMIT 10$$);
 
 CREATE TABLE bench_log (id int, day int, body text) PARTITION BY RANGE (day);
 SELECT format('CREATE TABLE bench_log_%s PARTITION OF bench_log FOR VALUES FROM (%s) TO (%s)', i, i, i + 1) FROM generate_series(0, 399) AS i
@@ -98,6 +108,6 @@ SELECT bench_measure('row security, counted', 'gpu_text', $$SELECT count(*) FROM
     bench_measure('row security, ranked', 'GIN, ts_rank', $$SELECT id FROM bench_secured WHERE tsv @@ 'zebra' ORDER BY ts_rank(tsv, 'zebra') DESC LIMIT 5$$);
 RESET ROLE;
 SELECT what, method, milliseconds FROM bench_result ORDER BY number;
-DROP TABLE bench_result, bench_message, bench_gin, bench_thread, bench_thread_gin, bench_ranked, bench_log, bench_log_gin, bench_secured;
+DROP TABLE bench_result, bench_message, bench_gin, bench_thread, bench_thread_gin, bench_ranked, bench_ranked_gin, bench_log, bench_log_gin, bench_secured;
 DROP FUNCTION bench_processor_ms, bench_measure;
 DROP ROLE bench_alice;
