@@ -84,6 +84,12 @@ SELECT shown($$SELECT count(*) FROM t WHERE body @@@ '"array sorted"'$$, 'Gpu');
 REINDEX INDEX t_body;
 SELECT count(*) FROM t WHERE body @@@ '"array sorted"';
 SELECT count(*) FROM gpu.verify('t_body', true);
+-- Without positions the rows decide, of those that have the words.
+SELECT shown($$SELECT id FROM t WHERE body @@@ '"array sorted"'$$, 'Scan|Removed');
+SELECT id FROM t WHERE body @@@ '"array sorted" number -"sorted tree"' ORDER BY body <@> '"array sorted" number', id LIMIT 3;
+DROP INDEX p_tsv;
+CREATE INDEX p_without ON p USING gpu_text (tsv);
+SELECT * FROM differences();
 CREATE INDEX t_wrong ON t USING gpu_text (body) WITH (positions = maybe);
 DROP TABLE p, t, before;
 DROP FUNCTION differences, scores, shown;
