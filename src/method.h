@@ -5,6 +5,7 @@
 #include "compat.h"
 #include "cost/usage.h"
 #include "keys/keys.h"
+#include "progress.h"
 #include "residency/residency.h"
 #include "storage/storage.h"
 #include "table/table.h"
@@ -78,11 +79,11 @@ struct MethodCallbacks {
         return storage::vacuum_cleanup(info, method.run_kind(info->index), stats);
     }
 
-    // gpu.load shows among the phases of CREATE INDEX, so it has a name with every method.
+    // gpu.load and gpu.merge show among the phases of CREATE INDEX, so they have names with every method.
     static char *build_phase_name(int64 phase) {
-        const char *name = phase == client::kLoadSubphase
-                               ? "loading into the server process"
-                               : table::build_phase_name(method.build_phases, phase);
+        const char *name = phase == kLoadSubphase    ? "loading into the server process"
+                           : phase == kMergeSubphase ? "merging runs"
+                                                     : table::build_phase_name(method.build_phases, phase);
         return name != nullptr ? pstrdup(name) : nullptr;
     }
 };

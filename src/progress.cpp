@@ -60,6 +60,11 @@ static SharedPlaces *shared_places() {
 
 static Own own = {};
 
+// This phase's tuples, and whether pg_stat_progress_create_index has them, too.
+static uint64 own_done = 0;
+static uint64 own_total = 0;
+static bool is_reported = false;
+
 static void leave() {
     if (own.place != nullptr) {
         SpinLockAcquire(&own.place->mutex);
@@ -74,12 +79,18 @@ static void leave_at_exit(int, Datum) {
 }
 
 static void end_of_transaction(XactEvent event, void *) {
-    if (event == XACT_EVENT_ABORT || event == XACT_EVENT_PARALLEL_ABORT)
-        leave();
+    if (event != XACT_EVENT_ABORT && event != XACT_EVENT_PARALLEL_ABORT)
+        return;
+    is_reported = false;
+    leave();
 }
 
 static void end_of_subtransaction(SubXactEvent event, SubTransactionId, SubTransactionId, void *) {
-    if (event != SUBXACT_EVENT_ABORT_SUB || own.depth == 0)
+    if (event != SUBXACT_EVENT_ABORT_SUB)
+        return;
+    // PostgreSQL has then taken the command out of its view.
+    is_reported = false;
+    if (own.depth == 0)
         return;
     while (own.depth > 0 && own.levels[Min(own.depth, kMaxDepth) - 1] >= GetCurrentTransactionNestLevel())
         own.depth--;
@@ -95,6 +106,15 @@ static void register_callbacks() {
     RegisterXactCallback(end_of_transaction, nullptr);
     RegisterSubXactCallback(end_of_subtransaction, nullptr);
     before_shmem_exit(leave_at_exit, Datum{0});
+}
+
+static void count_from_start(uint64 total) {
+    own_done = 0;
+    own_total = total;
+    if (!is_reported)
+        return;
+    pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, 0);
+    pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, static_cast<int64>(total));
 }
 
 void begin_progress(const char *command, Oid index, const char *phase, uint64 total) {
@@ -126,6 +146,7 @@ void begin_progress(const char *command, Oid index, const char *phase, uint64 to
         }
         SpinLockRelease(&place->mutex);
     }
+    count_from_start(total);
 }
 
 void end_progress() {
@@ -136,6 +157,7 @@ void end_progress() {
 }
 
 void begin_phase(const char *phase, uint64 total) {
+    count_from_start(total);
     if (own.place == nullptr)
         return;
     SpinLockAcquire(&own.place->mutex);
@@ -145,15 +167,56 @@ void begin_phase(const char *phase, uint64 total) {
     SpinLockRelease(&own.place->mutex);
 }
 
-// Only this session writes its own place, so that it is read and written without a lock.
 void add_progress(uint64 tuples) {
-    if (own.place != nullptr)
-        pg_atomic_write_u64(&own.place->done, pg_atomic_read_u64(&own.place->done) + tuples);
+    set_progress(own_done + tuples);
 }
 
+// Only this session writes its own place, so that it is written without a lock.
 void set_progress(uint64 tuples) {
+    own_done = tuples;
     if (own.place != nullptr)
         pg_atomic_write_u64(&own.place->done, tuples);
+    if (is_reported)
+        pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, static_cast<int64>(tuples));
+}
+
+// ---- pg_stat_progress_create_index ------------------------------------------------------------------------
+
+void begin_build_report(Relation index, int64 subphase) {
+    if (MyBEEntry == nullptr || MyBEEntry->st_progress_command != PROGRESS_COMMAND_INVALID)
+        return;
+    register_callbacks();
+    const int parameters[] = {PROGRESS_CREATEIDX_INDEX_OID, PROGRESS_CREATEIDX_ACCESS_METHOD_OID,
+                              PROGRESS_CREATEIDX_PHASE, PROGRESS_CREATEIDX_SUBPHASE};
+    const int64 values[] = {RelationGetRelid(index), index->rd_rel->relam, PROGRESS_CREATEIDX_PHASE_BUILD,
+                            subphase};
+    pgstat_progress_start_command(PROGRESS_COMMAND_CREATE_INDEX, index->rd_index->indrelid);
+    pgstat_progress_update_multi_param(lengthof(parameters), parameters, values);
+    is_reported = true;
+}
+
+void report_blocks(int64 done, int64 total) {
+    if (!is_reported)
+        return;
+    pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, total);
+    pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, done);
+}
+
+void end_build_report() {
+    if (is_reported)
+        pgstat_progress_end_command();
+    is_reported = false;
+}
+
+void begin_writing_report(uint64 rows) {
+    register_callbacks();
+    is_reported = true;
+    count_from_start(rows);
+}
+
+void end_writing_report() {
+    set_progress(own_total);
+    is_reported = false;
 }
 
 void show_progress(void (*show)(const Progress &progress, uint64 done, void *context), void *context) {

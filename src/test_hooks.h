@@ -13,6 +13,7 @@ enum class HoldPoint : int {
     Extension,    // before a file is made longer by more than a seal may do under its locks
     Result,       // between the check of what the server process has answered and its use
     Vacuum,       // when VACUUM has marked an index's dead entries, before it says so
+    RunPages,     // before pages of a run go to the file
     MergeWorker,  // between two pages that a merge worker writes, with the locks of the merge
 };
 

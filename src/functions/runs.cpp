@@ -4,6 +4,7 @@
 #include "cost/usage.h"
 #include "column/gpu_column.h"
 #include "functions/column_access.h"
+#include "progress.h"
 
 PG_GPU_FUNCTION(pg_gpu_runs);
 PG_GPU_FUNCTION(pg_gpu_merge);
@@ -93,7 +94,9 @@ Datum pg_gpu_merge(PG_FUNCTION_ARGS) {
     instr_time start;
     INSTR_TIME_SET_CURRENT(start);
     const client::Usage before = client::session_usage();
+    begin_build_report(open.index, kMergeSubphase);
     const storage::MergeOutcome outcome = storage::merge_all(open.index, run_kind_of(open.index));
+    end_build_report();
     instr_time elapsed;
     INSTR_TIME_SET_CURRENT(elapsed);
     INSTR_TIME_SUBTRACT(elapsed, start);

@@ -34,7 +34,7 @@ static void write_run(void *state, const BuildTarget &target) {
     write_collected(static_cast<Collector *>(state), target.index,
                     parallel != nullptr ? handed_over(parallel) : nullptr,
                     parallel != nullptr ? parallel_participants(parallel) : 1, split_rule_of(target.index),
-                    report_rows_written, target.writer, target.entry);
+                    target.writer, target.entry);
 }
 
 const BuildSteps *build_steps(Relation) {

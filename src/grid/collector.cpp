@@ -1,5 +1,7 @@
 #include "grid/collector.h"
 
+#include "progress.h"
+
 namespace pg_gpu::grid {
 
 static constexpr int kFileNameLength = 32;
@@ -56,8 +58,7 @@ static void add_in_memory(GridWriter *grid, uint64 *rows, uint64 count) {
 }
 
 void write_collected(Collector *collector, Relation index, const uint64 *handed_over, int participants,
-                     SplitRule rule, ProgressReporter progress, storage::RunWriter *writer,
-                     storage::RunEntry *entry) {
+                     SplitRule rule, storage::RunWriter *writer, storage::RunEntry *entry) {
     const Format &format = *collector->format;
     RowFiles files = {allocate<BufFile *>(static_cast<size_t>(participants) + 1),
                       allocate<uint64>(static_cast<size_t>(participants) + 1), 0, 0};
@@ -73,8 +74,9 @@ void write_collected(Collector *collector, Relation index, const uint64 *handed_
             add_file(BufFileOpenFileSet(&collector->shared->fs, name, O_RDONLY, false), handed_over[i]);
     }
     const uint64 total = collector->total + files.rows;
+    begin_phase("writing grids", total);
     GridWriter grid;
-    begin_grid(&grid, index, rule, rows_within(format, table::maintenance_memory()), total, writer, progress);
+    begin_grid(&grid, index, rule, rows_within(format, table::maintenance_memory()), total, writer);
     if (total <= grid.max_rows) {
         const auto words = static_cast<size_t>(format.row_words);
         uint64 loaded = collector->count;

@@ -43,7 +43,6 @@ void hand_over(Collector *collector);
 
 // Writes the collected rows, and those that workers handed over, as a run, within maintenance_work_mem.
 void write_collected(Collector *collector, Relation index, const uint64 *handed_over, int participants,
-                     SplitRule rule, ProgressReporter progress, storage::RunWriter *writer,
-                     storage::RunEntry *entry);
+                     SplitRule rule, storage::RunWriter *writer, storage::RunEntry *entry);
 
 }  // namespace pg_gpu::grid

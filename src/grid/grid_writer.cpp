@@ -12,14 +12,14 @@ uint64 max_directory_words(uint64 rows) {
 }
 
 void begin_grid(GridWriter *grid, Relation index, SplitRule rule, uint64 max_rows, uint64 total_rows,
-                storage::RunWriter *writer, ProgressReporter progress) {
+                storage::RunWriter *writer) {
     *grid = {};
     grid->index = index;
     grid->format = format_of(index);
     const Format *format = grid->format;
     grid->rule = rule;
     grid->max_rows = max_rows;
-    begin_pages(&grid->pages, format, writer, progress);
+    begin_pages(&grid->pages, format, writer);
     grid->word_count = summary_words(format->array_count);
     grid->word_room = 4096;
     grid->words = allocate_zeroed<uint64>(grid->word_room);

@@ -31,9 +31,8 @@ struct GridWriter {
 // Returns how many words the directory of a run may take. Beyond them cells stay as large as they are.
 uint64 max_directory_words(uint64 rows);
 
-// `progress`, unless it is nullptr, is told now and then how many rows have been written.
 void begin_grid(GridWriter *grid, Relation index, SplitRule rule, uint64 max_rows, uint64 total_rows,
-                storage::RunWriter *writer, ProgressReporter progress);
+                storage::RunWriter *writer);
 
 // Ends the run: writes the directory and sets the entry's sections, access_method_data and `entries`.
 void finish_grid(GridWriter *grid, storage::RunEntry *entry);

@@ -1,9 +1,11 @@
 #include "grid/page_writer.h"
 
+#include "progress.h"
+
 namespace pg_gpu::grid {
 
 static constexpr uint32 kMaxRows = storage::kMaxTidsPerPage;
-static constexpr uint32 kPagesBetweenReports = 64;
+static constexpr uint32 kPagesBetweenReports = 16;
 
 void reset_bounds(const Format &format, uint64 *low, uint64 *high) {
     for (int i = 0; i < format.array_count; i++) {
@@ -107,8 +109,7 @@ uint32 pack_rows(const Format &format, const uint64 *rows, uint32 count, uint64 
     return at;
 }
 
-void begin_pages(PageWriter *pages, const Format *format, storage::RunWriter *writer,
-                 ProgressReporter progress) {
+void begin_pages(PageWriter *pages, const Format *format, storage::RunWriter *writer) {
     pages->pending.format = format;
     pages->pending.rows = allocate<uint64>(size_t{kMaxRows} * static_cast<size_t>(format->row_words));
     pages->pending.count = 0;
@@ -116,7 +117,6 @@ void begin_pages(PageWriter *pages, const Format *format, storage::RunWriter *wr
     pages->writer = writer;
     pages->flushed = 0;
     pages->pages = 0;
-    pages->progress = progress;
     reset_bounds(*format, pages->low, pages->high);
 }
 
@@ -132,8 +132,8 @@ static void flush_page(PageWriter *pages) {
     }
     pages->flushed += pending->count;
     pages->pages++;
-    if (pages->progress != nullptr && pages->pages % kPagesBetweenReports == 0)
-        pages->progress(pages->flushed);
+    if (pages->pages % kPagesBetweenReports == 0)
+        set_progress(pages->flushed);
     pending->count = 0;
     reset_bounds(format, pending->low, pending->high);
 }

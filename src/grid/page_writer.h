@@ -25,22 +25,17 @@ uint32 pack_rows(const Format &format, const uint64 *rows, uint32 count, uint64 
 void widen_bounds(const Format &format, const uint64 *rows, uint32 count, uint64 *low, uint64 *high);
 void reset_bounds(const Format &format, uint64 *low, uint64 *high);
 
-// This function is told how many rows have been written.
-using ProgressReporter = void (*)(uint64 rows);
-
 // Writes a run's entry pages, each as full as it can be.
 struct PageWriter {
     PackedRows pending;
     storage::RunWriter *writer;
-    uint64 flushed;  // entries on pages already written
-    uint32 pages;    // these
-    ProgressReporter progress;
+    uint64 flushed;          // entries on pages already written
+    uint32 pages;            // these
     uint64 low[kMaxArrays];  // least values of the whole run
     uint64 high[kMaxArrays];
 };
 
-void begin_pages(PageWriter *pages, const Format *format, storage::RunWriter *writer,
-                 ProgressReporter progress);
+void begin_pages(PageWriter *pages, const Format *format, storage::RunWriter *writer);
 void add_rows(PageWriter *pages, const uint64 *rows, uint64 count);
 void finish_pages(PageWriter *pages);
 

@@ -138,7 +138,7 @@ static void merge(Relation index, const storage::RunEntry *runs, int count, stor
     for (int i = 0; i < count; i++)
         collect_run(index, runs[i], collector);
     if (collector->total > 0)
-        write_collected(collector, index, nullptr, 1, split_rule_of(index), nullptr, writer, entry);
+        write_collected(collector, index, nullptr, 1, split_rule_of(index), writer, entry);
 }
 
 // ---- what a directory entry may say -----------------------------------------------------------------------

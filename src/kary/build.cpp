@@ -6,6 +6,7 @@
 //   4. write metapage and tail.
 #include "kary/kary.h"
 #include "keys/keys.h"
+#include "progress.h"
 #include "table/table.h"
 #include "temporary_file.h"
 
@@ -198,8 +199,8 @@ static bool source_after(const SortedChunk<Key> *a, const SortedChunk<Key> *b) {
 }
 
 static void count_written(uint64 *written) {
-    if ((++*written & 0xffff) == 0)
-        report_rows_written(*written);
+    if ((++*written & 0xfff) == 0)
+        set_progress(*written);
 }
 
 template <typename Key>

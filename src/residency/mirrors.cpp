@@ -139,20 +139,15 @@ static int64 pages_to_load = 0;
 static uint64 entries_to_load = 0;
 
 static void begin_report(Relation index) {
-    const int parameters[] = {PROGRESS_CREATEIDX_INDEX_OID, PROGRESS_CREATEIDX_ACCESS_METHOD_OID,
-                              PROGRESS_CREATEIDX_PHASE, PROGRESS_CREATEIDX_SUBPHASE};
-    const int64 values[] = {RelationGetRelid(index), index->rd_rel->relam, PROGRESS_CREATEIDX_PHASE_BUILD,
-                            kLoadSubphase};
-    pgstat_progress_start_command(PROGRESS_COMMAND_CREATE_INDEX, index->rd_index->indrelid);
-    pgstat_progress_update_multi_param(lengthof(parameters), parameters, values);
-    pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, pages_to_load);
+    begin_build_report(index, kLoadSubphase);
+    report_blocks(0, pages_to_load);
     begin_progress("load", RelationGetRelid(index), "sending pages", entries_to_load);
     pages_reported = 0;
 }
 
 static void end_report() {
     end_progress();
-    pgstat_progress_end_command();
+    end_build_report();
     pages_reported = -1;
 }
 
@@ -160,7 +155,7 @@ static void report_pages(uint32 pages) {
     if (pages_reported < 0)
         return;
     pages_reported += pages;
-    pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, pages_reported);
+    report_blocks(pages_reported, pages_to_load);
     if (pages_to_load > 0)
         set_progress(static_cast<uint64>(static_cast<double>(entries_to_load) *
                                          static_cast<double>(Min(pages_reported, pages_to_load)) /

@@ -175,10 +175,6 @@ bool refresh_dead(const RunSet &set, const LiveRuns &live, Path path, uint64 sta
 
 // ---- gpu.load, and runs that end --------------------------------------------------------------------------
 
-// gpu.load shows in pg_stat_progress_create_index, there being no view of our own to show in; the access
-// method names this subphase.
-inline constexpr int64 kLoadSubphase = 100;
-
 // Makes all runs of an index resident, for gpu.load: on the device where there is one, or as pg_gpu.path
 // says. Returns the bytes of server memory that took. Raises an error when it can't be done.
 uint64 load_index(Relation index, const storage::RunKind *kind, const MirrorFormat *format, bool pinned);

@@ -4,6 +4,7 @@
 
 #include "compat.h"
 #include "storage/free_space.h"
+#include "test_hooks.h"
 
 namespace pg_gpu::storage {
 
@@ -85,6 +86,7 @@ static void write_page_buffered(RunWriter *writer) {
 static void flush_pending(RunWriter *writer) {
     if (writer->pending == 0)
         return;
+    hold(HoldPoint::RunPages);
     if (writer->bulk) {
         write_pages_directly(writer);
         vacuum_pause();

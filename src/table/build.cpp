@@ -1,5 +1,6 @@
 #include "table/build.h"
 
+#include "progress.h"
 #include "table/visibility.h"
 
 namespace pg_gpu::table {
@@ -24,10 +25,6 @@ const char *build_phase_name(const BuildPhases &phases, int64 phase) {
 
 static void report_phase(int64 phase) {
     pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, phase);
-}
-
-void report_rows_written(uint64 rows) {
-    pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, static_cast<int64>(rows));
 }
 
 size_t maintenance_memory() {
@@ -64,7 +61,7 @@ static double scan_table(Relation heap, Relation index, IndexInfo *index_info, c
 static void write_index(const storage::RunKind *kind, const BuildSteps &steps, void *collector,
                         BuildTarget *target) {
     report_phase(write_phase(steps.sort != nullptr));
-    pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, static_cast<int64>(target->rows));
+    begin_writing_report(target->rows);
     storage::RunEntry entry = {};
     if (target->rows > 0)
         entry.run_id = storage::new_run_id();
@@ -76,7 +73,7 @@ static void write_index(const storage::RunKind *kind, const BuildSteps &steps, v
         entry.level = storage::level_of(kind, entry.entries, storage::fanout_of(target->index));
     }
     storage::finish_build(target->index, kind, entry);
-    report_rows_written(target->rows);
+    end_writing_report();
 }
 
 IndexBuildResult *build_index(Relation heap, Relation index, IndexInfo *index_info,

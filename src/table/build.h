@@ -71,7 +71,4 @@ IndexBuildResult *build_index(Relation heap, Relation index, IndexInfo *index_in
 // Collects a worker's part; it is the body of a run_build_worker.
 void collect_as_worker(const BuildSteps &steps, BuildWorker *worker);
 
-// Reports to pg_stat_progress_create_index how many rows have been written.
-void report_rows_written(uint64 rows);
-
 }  // namespace pg_gpu::table

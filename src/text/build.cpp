@@ -6,6 +6,7 @@
 //   3. write dictionary, documents, metapage and tail.
 #include <algorithm>
 
+#include "progress.h"
 #include "table/table.h"
 #include "text/build_merge.h"
 #include "text/configuration.h"
@@ -189,6 +190,10 @@ static void write_run(void *state, const BuildTarget &target) {
     begin_lists(builder, target.writer, target.entry);
     int count;
     TermSource *sources = open_sources(&collector->inverter, shared, files, participants, &count);
+    uint64 lists = 0;
+    for (int i = 0; i < count; i++)
+        lists += uint64{sources[i].left} + 1;
+    begin_phase("merging lists", lists);
     merge_lists(sources, count, parts, participants, builder);
     close_sources(sources, count);
     finish_run_builder(builder);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "progress.h"
+
 namespace pg_gpu::text {
 
 // ---- documents --------------------------------------------------------------------------------------------
@@ -231,6 +233,7 @@ void merge_lists(TermSource *sources, int count, const DocumentPart *parts, int 
         merge_streams(streams, open_streams(equal, equal_count, parts, builder->options.positions, streams),
                       builder);
         finish_list(builder, equal[0]->lexeme, equal[0]->length);
+        add_progress(static_cast<uint64>(equal_count));
         for (int i = 0; i < equal_count; i++) {
             if (!next_term(equal[i]))
                 continue;

@@ -1,9 +1,9 @@
 // A library for tests alone: holds sessions at points that pg_gpu names, and has small tables built as large
 // ones are. Its settings:
 //
-// pg_gpu_test.hold_readers, hold_extensions, hold_results, hold_vacuum: the key of an advisory lock that is
-// waited for at such a point; 0 for none. Readers wait for this key and the next one, in turn.
-// pg_gpu_test.hold_merge_workers: merge workers wait until it is off again.
+// pg_gpu_test.hold_readers, hold_extensions, hold_results, hold_vacuum, hold_run_pages: the key of an
+// advisory lock that is waited for at such a point; 0 for none. Readers and who writes a run wait for this
+// key and the next one, in turn. pg_gpu_test.hold_merge_workers: merge workers wait until it is off again.
 // pg_gpu_test.listed_numerics: so many different numerics of a run have a dictionary in any case.
 #include "column/format/layout.h"
 #include "test_hooks.h"
@@ -19,9 +19,11 @@ static int readers_key = 0;
 static int extensions_key = 0;
 static int results_key = 0;
 static int vacuum_key = 0;
+static int run_pages_key = 0;
 static bool hold_merge_workers = false;
 static int listed_numerics = pg_gpu::column::kMaxListedNumerics;
 static int views_held = 0;
+static int pages_held = 0;
 
 static void wait_for(int64 key) {
     if (key == 0)
@@ -60,6 +62,9 @@ static void hold(HoldPoint point) {
         case HoldPoint::Vacuum:
             wait_for(vacuum_key);
             break;
+        case HoldPoint::RunPages:
+            wait_for(run_pages_key == 0 ? 0 : int64{run_pages_key} + pages_held++ % 2);
+            break;
         case HoldPoint::MergeWorker:
             wait_while_workers_are_held();
             break;
@@ -85,6 +90,9 @@ void _PG_init(void) {
     define_key("pg_gpu_test.hold_vacuum",
                "The key of a lock that VACUUM waits for when it has marked dead entries.", &vacuum_key,
                nullptr);
+    define_key("pg_gpu_test.hold_run_pages",
+               "The key of a lock that is waited for before pages of a run are written.", &run_pages_key,
+               [](int, void *) { pages_held = 0; });
     DefineCustomBoolVariable("pg_gpu_test.hold_merge_workers", "Merge workers wait between two pages.",
                              nullptr, &hold_merge_workers, false, PGC_SIGHUP, 0, nullptr, nullptr, nullptr);
     DefineCustomIntVariable("pg_gpu_test.listed_numerics",

@@ -112,7 +112,7 @@ foreach my $method (sort keys %large)
 			|| !sql_value($node, q{SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'pg_gpu merge'}); });
 		return $found ne '';
 	});
-	like($found, qr/^merge worker\|t_${method}_i\|(?:reading runs|writing columns|merging lists)$/, "$method: a worker that is held shows");
+	like($found, qr/^merge worker\|t_${method}_i\|(?:reading runs|writing columns|writing grids|merging lists)$/, "$method: a worker that is held shows");
 	# It has begun to wait when its figures stand still.
 	my $figures = q{SELECT tuples_done, tuples_total, phase FROM gpu.progress WHERE command = 'merge worker'};
 	my $before = '';
