@@ -1,5 +1,7 @@
 """What benchmarks of an access method have in common: statements with their plans, and the measures' samples."""
 
+import time
+
 from machine import OtherLoad
 from samples import Side, side_by_side
 from server import Failure
@@ -46,6 +48,20 @@ class Benchmark:
         self.rows = options.rows
         self.lines = []
         self.other_load = OtherLoad(server)
+        self.began = time.monotonic()
+
+    # ---- Progress ------------------------------------------------------------------------------------
+
+    def tell(self, text):
+        """A line on the terminal: what begins, and how long the benchmark has run."""
+        minutes, seconds = divmod(int(time.monotonic() - self.began), 60)
+        print(f'[{minutes:02}:{seconds:02}] {text}', flush=True)
+
+    def run_stages(self, stages):
+        """Runs (title, function) one after the other, and says which of how many begins."""
+        for number, (title, stage) in enumerate(stages, 1):
+            self.tell(f'{number} of {len(stages)}: {title}')
+            stage()
 
     def subject(self):
         """What is measured, for titles."""

@@ -4,6 +4,7 @@ Every statement runs prepared in pgbench, one client on one processor, with boxe
 same seeds, so the same boxes, for each index.
 """
 
+import functools
 import itertools
 import random
 import re
@@ -133,17 +134,22 @@ class GridBenchmark(Benchmark):
     def run(self, groups):
         chosen = [group for group in self.GROUPS if group in groups]
         queries = [group for group in ('gpu.count', 'count', 'rows', 'nearest') if group in chosen]
+        stages = []
         for shape in (BOXED, PLACED):
-            if 'build' in chosen:
-                self.build(shape)
-            if 'size' in chosen:
-                self.size(shape)
-            self.ask(shape, queries)
+            for group, stage in (('build', self.build), ('size', self.size)):
+                if group in chosen:
+                    stages.append((f'{group}, {shape.name}', functools.partial(stage, shape)))
+            if queries:
+                stages.append((f'{", ".join(queries)}, {shape.name}', functools.partial(self.ask, shape, queries)))
         if 'changed' in chosen:
-            self.changed = True
             for shape in (BOXED, PLACED):
-                self.change(shape)
-                self.ask(shape, ('gpu.count', 'count', 'rows', 'nearest'))
+                stages.append((f'changed, {shape.name}', functools.partial(self.ask_changed, shape)))
+        self.run_stages(stages)
+
+    def ask_changed(self, shape):
+        self.changed = True
+        self.change(shape)
+        self.ask(shape, ('gpu.count', 'count', 'rows', 'nearest'))
 
     def ask(self, shape, queries):
         for query in queries:
@@ -164,6 +170,7 @@ class GridBenchmark(Benchmark):
                 session.run('CREATE EXTENSION cube')
         if shape not in self.loaded:
             self.loaded[shape] = True
+            self.tell(f'making {self.rows:,} points: {shape.name}')
             shape.load(session, self.rows)
         return session
 
