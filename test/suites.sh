@@ -78,6 +78,11 @@ count_versions() {
          END { printf "%d %d 0\n", passed, failed }' "$1"
 }
 
+# The last line of suites that ran elsewhere.
+count_last() {
+    awk '/^[0-9]+ passed, [0-9]+ failed$/ { passed = $1; failed = $3 } END { printf "%d %d 0\n", passed, failed }' "$1"
+}
+
 # ---- Running ---------------------------------------------------------------------------------------------
 
 # Does this suite run? All do, unless PG_GPU_SUITES names some.
@@ -394,6 +399,12 @@ stress() {
 versions() {
     as_root env PG_GPU_CHECK='WERROR=1 PG_GPU_SUITES="regress regress-host isolation pgtap" test/check' \
         timeout -k 60 "$suite_limit" "$root/test/versions" "$@" </dev/null
+}
+
+# Translated programs are ten times slower: of SQL, what asks each access method on all paths.
+arm64() {
+    as_root env PG_GPU_SUITE_TESTS='build server column_server grid_server text_server key_types text_search' \
+        timeout -k 60 "$suite_limit" "$root/test/arm64" build unit regress </dev/null
 }
 
 # sanitized SANITIZERS TESTS [BUT]: unit tests whose names match, but for some, on the host engine.
