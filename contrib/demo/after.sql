@@ -6,6 +6,7 @@
 CREATE INDEX coast_kary ON coast USING gpu_kary (place);
 CREATE INDEX coast_grid ON coast USING gpu_grid (longitude, latitude);
 CREATE INDEX coast_column ON coast USING gpu_column (longitude, latitude, shore);
+CREATE INDEX shore_column ON shore USING gpu_column (shore, size, surveyor);
 CREATE INDEX note_text ON note USING gpu_text (words);
-VACUUM ANALYZE coast, note;
+VACUUM ANALYZE coast, shore, note;
 CALL demo.ask_all(true);

@@ -17,6 +17,14 @@ SELECT method AS "index", title AS question, round(before::numeric, 2) AS "befor
     CASE same_answer WHEN true THEN 'yes' WHEN false THEN 'NO' ELSE 'ranked otherwise' END AS "same answer"
 FROM demo.comparison ORDER BY number;
 
+\echo 'The plan of the star join, with pg_gpu:'
+\pset tuples_only on
+\pset format unaligned
+SELECT regexp_replace(plan, '^', '    ', 'gn') FROM demo.questions JOIN demo.results USING (number) WHERE with_pg_gpu AND title ~ 'star join';
+\pset tuples_only off
+\pset format aligned
+
+\echo
 \echo 'Why, by gpu.explain_why, of the star join:'
 SELECT node, candidate, used, reason FROM gpu.explain_why((SELECT ours FROM demo.questions WHERE title ~ 'star join'));
 
