@@ -79,14 +79,16 @@ make_chroot() {
         "$release" "$folder" - < <(sources_of "$release") && touch "$folder/made"
 }
 
-# make_bare_chroot FOLDER RELEASE: always anew, with nothing but what Debian marks essential and apt, as Debian's container
-# images are.
+# make_bare_chroot FOLDER RELEASE: always anew, with nothing but what the release marks essential and apt, as container images
+# are.
 make_bare_chroot() {
     remove_chroot "$1"
     mkdir -p "$(dirname "$1")"
     local options=()
     # Unstable's lists are dated, and a mirror's may be some days old.
     [ "$2" != sid ] || options=('--aptopt=Acquire::Check-Valid-Until "false"')
+    # There apt isn't among what is required.
+    ! is_ubuntu "$2" || options=("--keyring=$PG_GPU_UBUNTU_KEYRING" --include=apt)
     mmdebstrap --quiet --mode=root --variant=minbase "${options[@]}" "$2" "$1" - < <(sources_of "$2")
 }
 
