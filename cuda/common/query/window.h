@@ -48,20 +48,20 @@ GPU_ENGINE_BOTH FrameRows frame_of(std::int64_t frame_first, std::int64_t frame_
     return {static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last) + 1};
 }
 
-inline constexpr std::uint64_t no_row = UINT64_MAX;
+inline constexpr std::uint64_t not_in_partition = UINT64_MAX;
 
-// The row whose argument a function gives; no_row: there is none.
+// The row whose argument a function gives; not_in_partition: there is none.
 GPU_ENGINE_BOTH std::uint64_t row_of_function(AccumulatorKind kind, std::uint32_t detail,
                                               const WindowPlace &place, const FrameRows &frame) {
     switch (kind) {
         case AccumulatorKind::earlier:
-            return place.row - place.partition_first >= detail ? place.row - detail : no_row;
+            return place.row - place.partition_first >= detail ? place.row - detail : not_in_partition;
         case AccumulatorKind::later:
-            return place.partition_last - place.row >= detail ? place.row + detail : no_row;
+            return place.partition_last - place.row >= detail ? place.row + detail : not_in_partition;
         case AccumulatorKind::first_of_frame:
-            return frame.is_empty() ? no_row : frame.first;
+            return frame.is_empty() ? not_in_partition : frame.first;
         default:
-            return frame.is_empty() ? no_row : frame.end - 1;
+            return frame.is_empty() ? not_in_partition : frame.end - 1;
     }
 }
 

@@ -196,7 +196,7 @@ struct Better {
 __device__ void give_argument(const WindowColumn &argument, std::uint64_t of, std::uint64_t row,
                               std::uint64_t *values, std::uint64_t *nulls) {
     const std::uint32_t words = argument.type == ValueType::int128 ? 2 : 1;
-    const bool is_null = of == no_row || argument.is_null(of);
+    const bool is_null = of == not_in_partition || argument.is_null(of);
     for (std::uint32_t word = 0; word < words; ++word) {
         values[row * words + word] = is_null ? 0 : argument.values[of * words + word];
     }
@@ -223,7 +223,7 @@ __global__ void give_extremes_kernel(const PlacesView view, const Better better,
             found = better(found, candidates[other]);
         }
     }
-    give_argument(better.argument, found == none ? no_row : found, row, values, nulls);
+    give_argument(better.argument, found == none ? not_in_partition : found, row, values, nulls);
 }
 
 __global__ void give_arguments_kernel(AccumulatorKind kind, std::uint32_t detail, const PlacesView view,

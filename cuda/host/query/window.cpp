@@ -203,7 +203,7 @@ class Window {
     void set_argument(std::uint64_t row, std::uint32_t column, std::uint32_t argument,
                       std::uint64_t of) const {
         const std::uint32_t count = query::words_of(layout_.types[argument]);
-        if (of == query::no_row || is_null(of, argument)) {
+        if (of == query::not_in_partition || is_null(of, argument)) {
             set_null(row, column);
             std::fill_n(result(row, column), count, 0);
         } else {
@@ -290,8 +290,8 @@ class Window {
     }
 
     std::uint64_t better(const Accumulator &function, std::uint64_t one, std::uint64_t other) const {
-        if (one == query::no_row || other == query::no_row) {
-            return one == query::no_row ? other : one;
+        if (one == query::not_in_partition || other == query::not_in_partition) {
+            return one == query::not_in_partition ? other : one;
         }
         const auto order = order_of(one, function.argument);
         const auto others = order_of(other, function.argument);
@@ -301,19 +301,20 @@ class Window {
     void write_extremes(const Accumulator &function, std::uint32_t column, std::uint64_t first,
                         std::uint64_t end, Scratch *scratch) const {
         make_room(&scratch->best, end - first);
-        std::uint64_t best = query::no_row;
+        std::uint64_t best = query::not_in_partition;
         for (std::uint64_t row = first; row < end; ++row) {
-            best = better(function, best, counts(function, row) ? row : query::no_row);
+            best = better(function, best, counts(function, row) ? row : query::not_in_partition);
             scratch->best[row - first] = best;
         }
         for_rows(first, end, *scratch,
                  [&](const query::WindowPlace &place, std::uint64_t, const query::FrameRows &frame) {
-                     std::uint64_t found = query::no_row;
+                     std::uint64_t found = query::not_in_partition;
                      if (frame.first == first && !frame.is_empty()) {
                          found = scratch->best[frame.end - 1 - first];
                      } else {
                          for (std::uint64_t row = frame.first; row < frame.end; ++row) {
-                             found = better(function, found, counts(function, row) ? row : query::no_row);
+                             found = better(function, found,
+                                            counts(function, row) ? row : query::not_in_partition);
                          }
                      }
                      set_argument(place.row, column, function.argument, found);

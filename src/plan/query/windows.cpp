@@ -114,7 +114,7 @@ static bool read_distance(const WindowFunc *function, bool is_lead, uint32 *dist
         rows = DatumGetInt32(offset->constvalue);
     }
     *is_later = is_lead != (rows < 0);
-    *distance = static_cast<uint32>(Abs(rows));
+    *distance = static_cast<uint32>(rows < 0 ? -rows : rows);
     return true;
 }
 
