@@ -88,6 +88,30 @@ static bool is_looked_up(const Program &program, uint16 number) {
            program.steps[step.left].detail >= kListNumber;
 }
 
+// How many values an expression may have at most, which the planner guesses from those of its columns: a CASE
+// of constants, or a truth value. 0: as many as there are.
+static double most_values(const Node *expression) {
+    check_stack_depth();
+    if (exprType(expression) == BOOLOID)
+        return 3;
+    if (IsA(expression, Const))
+        return 1;
+    if (IsA(expression, RelabelType))
+        return most_values(
+            reinterpret_cast<const Node *>(reinterpret_cast<const RelabelType *>(expression)->arg));
+    if (!IsA(expression, CaseExpr))
+        return 0;
+    const auto *choice = reinterpret_cast<const CaseExpr *>(expression);
+    double most =
+        choice->defresult == nullptr ? 1 : most_values(reinterpret_cast<const Node *>(choice->defresult));
+    ListCell *cell;
+    foreach (cell, choice->args) {
+        const double own = most_values(reinterpret_cast<const Node *>(lfirst_node(CaseWhen, cell)->result));
+        most = most == 0 || own == 0 ? 0 : most + own;
+    }
+    return most;
+}
+
 static double expect_groups(const Offer &offer) {
     const TableAggregate &table = *offer.table;
     List *expressions = get_sortgrouplist_exprs(table.clauses, table.columns);
@@ -98,6 +122,9 @@ static double expect_groups(const Offer &offer) {
             coarse *= kCoarseGroups;
         else if (is_looked_up(*offer.compiled.program, offer.compiled.keys[i]))
             coarse *= Max(offer.evaluations, 1.0);
+        else if (const double most = most_values(static_cast<const Node *>(list_nth(expressions, i)));
+                 most > 0)
+            coarse *= most;
         else
             others = lappend(others, list_nth(expressions, i));
     }

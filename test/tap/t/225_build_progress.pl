@@ -27,7 +27,7 @@ $node->safe_psql('postgres', qq{
 		IF k = $waiting_row THEN PERFORM pg_advisory_lock_shared(1); PERFORM pg_advisory_unlock_shared(1); END IF;
 		RETURN k;
 	END \$\$;
-	CREATE FUNCTION waiting(d tsvector, k int) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE AS 'BEGIN PERFORM waiting(k); RETURN d; END'});
+	CREATE FUNCTION waiting(d tsvector, k int) RETURNS tsvector LANGUAGE plpgsql IMMUTABLE AS 'BEGIN PERFORM public.waiting(k); RETURN d; END'});
 
 my $view = 'pg_stat_progress_create_index';
 my $holder = new_session($node);
