@@ -90,23 +90,23 @@ static bool is_looked_up(const Program &program, uint16 number) {
 
 // How many values an expression may have at most, which the planner guesses from those of its columns: a CASE
 // of constants, or a truth value. 0: as many as there are.
-static double most_values(const Node *expression) {
+static double max_values(const Node *expression) {
     check_stack_depth();
     if (exprType(expression) == BOOLOID)
         return 3;
     if (IsA(expression, Const))
         return 1;
     if (IsA(expression, RelabelType))
-        return most_values(
+        return max_values(
             reinterpret_cast<const Node *>(reinterpret_cast<const RelabelType *>(expression)->arg));
     if (!IsA(expression, CaseExpr))
         return 0;
     const auto *choice = reinterpret_cast<const CaseExpr *>(expression);
     double most =
-        choice->defresult == nullptr ? 1 : most_values(reinterpret_cast<const Node *>(choice->defresult));
+        choice->defresult == nullptr ? 1 : max_values(reinterpret_cast<const Node *>(choice->defresult));
     ListCell *cell;
     foreach (cell, choice->args) {
-        const double own = most_values(reinterpret_cast<const Node *>(lfirst_node(CaseWhen, cell)->result));
+        const double own = max_values(reinterpret_cast<const Node *>(lfirst_node(CaseWhen, cell)->result));
         most = most == 0 || own == 0 ? 0 : most + own;
     }
     return most;
@@ -122,7 +122,7 @@ static double expect_groups(const Offer &offer) {
             coarse *= kCoarseGroups;
         else if (is_looked_up(*offer.compiled.program, offer.compiled.keys[i]))
             coarse *= Max(offer.evaluations, 1.0);
-        else if (const double most = most_values(static_cast<const Node *>(list_nth(expressions, i)));
+        else if (const double most = max_values(static_cast<const Node *>(list_nth(expressions, i)));
                  most > 0)
             coarse *= most;
         else
