@@ -671,6 +671,9 @@ inline bool is_relation_pruned(const EState &estate, Index relation) {
 #endif
 }
 
+// From PostgreSQL 18 on EXPLAIN shows a window function by the name of its WindowAgg, and fails elsewhere.
+inline constexpr bool kWindowsHaveNames = PG_VERSION_NUM >= 180000;
+
 // What a window's rows are tested for while it runs.
 inline List *run_conditions(const WindowAggPath &path) {
 #if PG_VERSION_NUM >= 170000

@@ -263,6 +263,56 @@ static bool has_large_window(const Plan *plan) {
     }
 }
 
+static Node *call_windows(Node *node, void *context) {
+    if (node == nullptr)
+        return nullptr;
+    if (!IsA(node, WindowFunc))
+        return mutate_expression(node, call_windows, context);
+    const auto *function = reinterpret_cast<const WindowFunc *>(node);
+    return reinterpret_cast<Node *>(makeFuncExpr(function->winfnoid, function->wintype, function->args,
+                                                 function->wincollid, function->inputcollid,
+                                                 COERCE_EXPLICIT_CALL));
+}
+
+static void show_windows(Plan *plan);
+
+static void show_all_windows(const List *plans) {
+    ListCell *cell;
+    foreach (cell, plans)
+        show_windows(static_cast<Plan *>(lfirst(cell)));
+}
+
+// Has EXPLAIN show the window functions of GpuQueries as calls, which nothing else looks at once a plan is
+// complete.
+static void show_windows(Plan *plan) {
+    check_stack_depth();
+    if (plan == nullptr)
+        return;
+    switch (nodeTag(plan)) {
+        case T_CustomScan: {
+            auto *scan = reinterpret_cast<CustomScan *>(plan);
+            show_all_windows(scan->custom_plans);
+            if (strcmp(scan->methods->CustomName, query_path_methods()->CustomName) == 0)
+                scan->custom_scan_tlist = reinterpret_cast<List *>(
+                    call_windows(reinterpret_cast<Node *>(scan->custom_scan_tlist), nullptr));
+            break;
+        }
+        case T_SubqueryScan:
+            show_windows(reinterpret_cast<SubqueryScan *>(plan)->subplan);
+            break;
+        case T_Append:
+            show_all_windows(reinterpret_cast<Append *>(plan)->appendplans);
+            break;
+        case T_MergeAppend:
+            show_all_windows(reinterpret_cast<MergeAppend *>(plan)->mergeplans);
+            break;
+        default:
+            break;
+    }
+    show_windows(plan->lefttree);
+    show_windows(plan->righttree);
+}
+
 // Without a GpuQuery the plans of people who have no such index would change, too.
 static bool is_better(const PlannedStmt *joined, const PlannedStmt *usual) {
     return joined->planTree->total_cost < usual->planTree->total_cost &&
@@ -305,6 +355,10 @@ static PlannedStmt *plan_all_ways(Query *query, const char *text, int options, P
     try_way(is_unnested, unnested);
     try_way(is_inlined, inlined);
     try_way(is_nested && (has_large_window(best->planTree) || any_has_large_window(best->subplans)), nested);
+    if (kWindowsHaveNames) {
+        show_windows(best->planTree);
+        show_all_windows(best->subplans);
+    }
     return best;
 }
 
