@@ -33,10 +33,11 @@ struct Key {
 
 class Window {
   public:
-    Window(MemoryBudget &budget, const query::Query &query, const query::Node &node,
+    Window(MemoryBudget &budget, const Workers &workers, const query::Query &query, const query::Node &node,
            const query::RecordLayout &layout, const query::RecordLayout &full, const QueryRows &rows,
            QueryRows *written)
         : budget_(budget),
+          workers_(workers),
           query_(query),
           node_(node),
           layout_(layout),
@@ -54,7 +55,7 @@ class Window {
     }
 
     // Writes the partitions that begin with one of these rows.
-    void write_partitions(const Workers &workers, std::uint64_t first, std::uint64_t end) const {
+    void write_partitions(std::uint64_t first, std::uint64_t end) const {
         Scratch scratch;
         while (first < end && !begins(first, node_.partition_keys)) {
             ++first;
@@ -64,7 +65,6 @@ class Window {
             while (next < rows_.count() && !begins(next, node_.partition_keys)) {
                 ++next;
             }
-            check_cancelled(workers.stream);
             write(first, next, &scratch);
             first = next;
         }
@@ -181,6 +181,9 @@ class Window {
         query::WindowPlace place = {first, first, end - 1, first, first};
         std::uint64_t groups = 0;
         for (; place.row < end; ++place.row) {
+            if ((place.row & 0xffff) == 0) {
+                check_cancelled(workers_.stream);
+            }
             place.peers_last = scratch.peers_last[place.row - first];
             visit(place, groups, query::frame_of(node_.frame_first, node_.frame_last, place));
             if (place.row == place.peers_last) {
@@ -322,6 +325,7 @@ class Window {
     }
 
     MemoryBudget &budget_;
+    const Workers &workers_;
     const query::Query &query_;
     const query::Node &node_;
     const query::RecordLayout &layout_;
@@ -345,9 +349,9 @@ QueryRows add_functions(MemoryBudget &budget, const Workers &workers, const quer
         written.add_some(left, &some);
         left -= some;
     }
-    const Window functions(budget, query, window, layout, full, rows, &written);
+    const Window functions(budget, workers, query, window, layout, full, rows, &written);
     workers.for_pieces(rows.count(), piece_rows, [&](std::uint64_t first, std::uint64_t end) {
-        functions.write_partitions(workers, first, end);
+        functions.write_partitions(first, end);
     });
     return written;
 }
