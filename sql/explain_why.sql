@@ -80,6 +80,8 @@ SELECT s AS statement, r.* FROM unnest(ARRAY['SELECT a, count(*) FROM why WHERE 
     'CREATE TABLE asked AS SELECT a, sum(n) FROM why GROUP BY a', 'CREATE TABLE asked AS EXECUTE asked (1, ''b'')', 'DECLARE asked CURSOR FOR SELECT a, sum(n) FROM why GROUP BY a']) AS s, reasons(s) AS r
 WHERE r.node = 'GpuQuery' ORDER BY s;
 DEALLOCATE asked;
+-- Rows of such a cursor may be fetched backwards, which first rows of an index can't.
+SELECT s AS statement, r.reason FROM unnest(ARRAY['', 'DECLARE asked CURSOR FOR ', 'DECLARE asked NO SCROLL CURSOR FOR ']) AS s, reasons(s || 'SELECT a, n FROM why ORDER BY n LIMIT 3') AS r WHERE r.node = 'GpuQuery' ORDER BY s;
 -- A statement that is planned in another way than it is written in.
 SELECT * FROM reasons('SELECT count(*) FROM why AS w WHERE n > (SELECT avg(n) FROM why AS v WHERE v.a = w.a)') WHERE node = 'GpuQuery';
 -- What can't be planned.

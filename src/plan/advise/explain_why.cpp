@@ -243,6 +243,7 @@ struct Parsed {
     List *queries;
     const Oid *parameter_types;
     int parameter_count;
+    int options;  // of a cursor, whose rows may be fetched backwards
 };
 
 }  // namespace
@@ -255,7 +256,7 @@ static Parsed parse_text(const char *text) {
     int count = 0;
     List *queries =
         pg_analyze_and_rewrite_varparams(linitial_node(RawStmt, statements), text, &types, &count, nullptr);
-    return {queries, types, count};
+    return {queries, types, count, CURSOR_OPT_PARALLEL_OK};
 }
 
 static Parsed parse_prepared(const char *name) {
@@ -265,13 +266,13 @@ static Parsed parse_prepared(const char *name) {
                                          : pg_analyze_and_rewrite_fixedparams(statement, source->query_string,
                                                                               source->param_types,
                                                                               source->num_params, nullptr);
-    return {queries, source->param_types, source->num_params};
+    return {queries, source->param_types, source->num_params, CURSOR_OPT_PARALLEL_OK};
 }
 
 // The query whose rows a statement of these kinds takes is analyzed, but not rewritten.
-static Parsed rewrite(const Parsed &parsed, Node *query) {
+static Parsed rewrite(const Parsed &parsed, Node *query, int options) {
     return {QueryRewrite(castNode(Query, copyObjectImpl(query))), parsed.parameter_types,
-            parsed.parameter_count};
+            parsed.parameter_count, options};
 }
 
 // What a statement computes that is asked for in other words.
@@ -283,13 +284,13 @@ static Parsed find_computed(const Parsed &parsed) {
     switch (nodeTag(statement)) {
         case T_CreateTableAsStmt: {
             auto *query = castNode(Query, reinterpret_cast<CreateTableAsStmt *>(statement)->query);
-            return find_computed(
-                query->commandType == CMD_UTILITY
-                    ? Parsed{list_make1(query), parsed.parameter_types, parsed.parameter_count}
-                    : rewrite(parsed, reinterpret_cast<Node *>(query)));
+            return query->commandType == CMD_UTILITY
+                       ? find_computed({list_make1(query), nullptr, 0, parsed.options})
+                       : rewrite(parsed, reinterpret_cast<Node *>(query), parsed.options);
         }
         case T_DeclareCursorStmt:
-            return rewrite(parsed, reinterpret_cast<DeclareCursorStmt *>(statement)->query);
+            return rewrite(parsed, reinterpret_cast<DeclareCursorStmt *>(statement)->query,
+                           reinterpret_cast<DeclareCursorStmt *>(statement)->options);
         case T_ExecuteStmt:
             return find_computed(parse_prepared(reinterpret_cast<ExecuteStmt *>(statement)->name));
         default:
@@ -343,7 +344,7 @@ static void plan_statement(const char *text, Inquiry *requested) {
     PG_TRY();
     {
         inquiry = requested;
-        plan = pg_plan_query(statement, text, CURSOR_OPT_PARALLEL_OK, nullptr);
+        plan = pg_plan_query(statement, text, parsed.options, nullptr);
     }
     PG_FINALLY();
     { inquiry = outer; }
