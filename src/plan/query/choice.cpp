@@ -126,7 +126,7 @@ static void consider_stage(PlannerInfo *root, UpperRelationKind stage, RelOptInf
     if ((stage == UPPERREL_WINDOW || stage == UPPERREL_DISTINCT) && is_parent_table(root, input) &&
         !IS_DUMMY_REL(input))
         consider_sorted_members(root, input, output);
-    // Windows over groups are PostgreSQL's.
+    // Those of groups are planned as windows of a subquery's rows (nest_groups).
     const bool is_of_windows = stage == UPPERREL_WINDOW && is_of_table(root, input);
     const bool is_distinct = stage == UPPERREL_DISTINCT && input->reloptkind != RELOPT_UPPER_REL;
     const bool is_of_first_rows = stage == UPPERREL_ORDERED && root->parse->limitCount != nullptr &&

@@ -9,8 +9,8 @@
 #include "plan/query/inlined_queries.h"
 #include "plan/query/lateral.h"
 #include "plan/query/lateral_rows.h"
-#include "plan/query/node.h"
 #include "plan/query/not_in.h"
+#include "plan/query/plan_trees.h"
 #include "plan/query/row_values.h"
 #include "plan/query/set_operations.h"
 #include "plan/query/sub_selects.h"
@@ -105,8 +105,6 @@ static bool unnest_condition(Query *parent, Node *condition, List **conditions) 
     return true;
 }
 
-static bool unnest_query(Node *node, void *context);
-
 // True: something was replaced.
 static bool unnest_level(Query *query) {
     if (query->commandType != CMD_SELECT || query->rowMarks != NIL || query->setOperations != nullptr ||
@@ -140,30 +138,33 @@ static bool rewrite_level(Query *query) {
     return group_finer(query) || is_changed;
 }
 
+namespace {
+
+struct Rewriting {
+    bool (*rewrite)(Query *level);
+    bool is_changed;
+};
+
+}  // namespace
+
 // Looks at all levels, innermost first.
-static bool unnest_query(Node *node, void *context) {
+static bool rewrite_levels(Node *node, void *context) {
     if (node == nullptr)
         return false;
     if (!IsA(node, Query))
-        return walk_expression(node, unnest_query, context);
+        return walk_expression(node, rewrite_levels, context);
     auto *query = reinterpret_cast<Query *>(node);
-    walk_query(query, unnest_query, context, 0);
-    auto *is_changed = static_cast<bool *>(context);
-    *is_changed = rewrite_level(query) || *is_changed;
+    walk_query(query, rewrite_levels, context, 0);
+    auto *rewriting = static_cast<Rewriting *>(context);
+    rewriting->is_changed = rewriting->rewrite(query) || rewriting->is_changed;
     return false;
 }
 
-// Looks at all levels for windows of groups.
-static bool nest_query(Node *node, void *context) {
-    if (node == nullptr)
-        return false;
-    if (!IsA(node, Query))
-        return walk_expression(node, nest_query, context);
-    auto *query = reinterpret_cast<Query *>(node);
-    walk_query(query, nest_query, context, 0);
-    auto *is_changed = static_cast<bool *>(context);
-    *is_changed = nest_groups(query) || *is_changed;
-    return false;
+// True: it is another query now.
+static bool rewrite_query(Query *query, bool (*rewrite)(Query *level)) {
+    Rewriting rewriting = {rewrite, false};
+    rewrite_levels(reinterpret_cast<Node *>(query), &rewriting);
+    return rewriting.is_changed;
 }
 
 static bool has_windows_of_groups(Node *node, void *context) {
@@ -203,120 +204,9 @@ static bool has_sub_selects(Node *node, void *context) {
            walk_query(query, has_sub_selects, context, 0);
 }
 
-static bool has_node(const Plan *plan);
-
-static bool any_has_node(const List *plans) {
-    ListCell *cell;
-    foreach (cell, plans)
-        if (has_node(static_cast<const Plan *>(lfirst(cell))))
-            return true;
-    return false;
-}
-
-// Is there a GpuQuery in the plan?
-static bool has_node(const Plan *plan) {
-    check_stack_depth();
-    if (plan == nullptr)
-        return false;
-    switch (nodeTag(plan)) {
-        case T_CustomScan: {
-            const auto *scan = reinterpret_cast<const CustomScan *>(plan);
-            return strcmp(scan->methods->CustomName, query_path_methods()->CustomName) == 0 ||
-                   any_has_node(scan->custom_plans);
-        }
-        case T_SubqueryScan:
-            return has_node(reinterpret_cast<const SubqueryScan *>(plan)->subplan);
-        case T_Append:
-            return any_has_node(reinterpret_cast<const Append *>(plan)->appendplans);
-        case T_MergeAppend:
-            return any_has_node(reinterpret_cast<const MergeAppend *>(plan)->mergeplans);
-        default:
-            return has_node(plan->lefttree) || has_node(plan->righttree);
-    }
-}
-
-static bool has_large_window(const Plan *plan);
-
-static bool any_has_large_window(const List *plans) {
-    ListCell *cell;
-    foreach (cell, plans)
-        if (has_large_window(static_cast<const Plan *>(lfirst(cell))))
-            return true;
-    return false;
-}
-
-// Does a window take more rows than PostgreSQL has soon gone through?
-static bool has_large_window(const Plan *plan) {
-    constexpr double many_rows = 2000;
-    check_stack_depth();
-    if (plan == nullptr)
-        return false;
-    switch (nodeTag(plan)) {
-        case T_WindowAgg:
-            return plan->lefttree->plan_rows >= many_rows || has_large_window(plan->lefttree);
-        case T_SubqueryScan:
-            return has_large_window(reinterpret_cast<const SubqueryScan *>(plan)->subplan);
-        case T_Append:
-            return any_has_large_window(reinterpret_cast<const Append *>(plan)->appendplans);
-        default:
-            return has_large_window(plan->lefttree) || has_large_window(plan->righttree);
-    }
-}
-
-static Node *call_windows(Node *node, void *context) {
-    if (node == nullptr)
-        return nullptr;
-    if (!IsA(node, WindowFunc))
-        return mutate_expression(node, call_windows, context);
-    const auto *function = reinterpret_cast<const WindowFunc *>(node);
-    return reinterpret_cast<Node *>(makeFuncExpr(function->winfnoid, function->wintype, function->args,
-                                                 function->wincollid, function->inputcollid,
-                                                 COERCE_EXPLICIT_CALL));
-}
-
-static void show_windows(Plan *plan);
-
-static void show_all_windows(const List *plans) {
-    ListCell *cell;
-    foreach (cell, plans)
-        show_windows(static_cast<Plan *>(lfirst(cell)));
-}
-
-// Has EXPLAIN show the window functions of GpuQueries as calls, which nothing else looks at once a plan is
-// complete.
-static void show_windows(Plan *plan) {
-    check_stack_depth();
-    if (plan == nullptr)
-        return;
-    switch (nodeTag(plan)) {
-        case T_CustomScan: {
-            auto *scan = reinterpret_cast<CustomScan *>(plan);
-            show_all_windows(scan->custom_plans);
-            if (strcmp(scan->methods->CustomName, query_path_methods()->CustomName) == 0)
-                scan->custom_scan_tlist = reinterpret_cast<List *>(
-                    call_windows(reinterpret_cast<Node *>(scan->custom_scan_tlist), nullptr));
-            break;
-        }
-        case T_SubqueryScan:
-            show_windows(reinterpret_cast<SubqueryScan *>(plan)->subplan);
-            break;
-        case T_Append:
-            show_all_windows(reinterpret_cast<Append *>(plan)->appendplans);
-            break;
-        case T_MergeAppend:
-            show_all_windows(reinterpret_cast<MergeAppend *>(plan)->mergeplans);
-            break;
-        default:
-            break;
-    }
-    show_windows(plan->lefttree);
-    show_windows(plan->righttree);
-}
-
 // Without a GpuQuery the plans of people who have no such index would change, too.
 static bool is_better(const PlannedStmt *joined, const PlannedStmt *usual) {
-    return joined->planTree->total_cost < usual->planTree->total_cost &&
-           (has_node(joined->planTree) || any_has_node(joined->subplans));
+    return joined->planTree->total_cost < usual->planTree->total_cost && has_node(joined);
 }
 
 // Plans the statement as it is written, and in the other ways that may be faster.
@@ -330,14 +220,14 @@ static PlannedStmt *plan_all_ways(Query *query, const char *text, int options, P
     if (query_enabled() && query->commandType == CMD_SELECT &&
         has_sub_selects(reinterpret_cast<Node *>(query), nullptr)) {
         unnested = static_cast<Query *>(copyObjectImpl(query));
-        unnest_query(reinterpret_cast<Node *>(unnested), &is_unnested);
+        is_unnested = rewrite_query(unnested, rewrite_level);
         inlined = static_cast<Query *>(copyObjectImpl(unnested));
         is_inlined = inline_queries(inlined);
     }
     if (query_enabled() && query->commandType == CMD_SELECT &&
         has_windows_of_groups(reinterpret_cast<Node *>(query), nullptr)) {
         nested = static_cast<Query *>(copyObjectImpl(inlined != nullptr ? inlined : query));
-        nest_query(reinterpret_cast<Node *>(nested), &is_nested);
+        is_nested = rewrite_query(nested, nest_groups);
     }
     PlannedStmt *best = plan(query, text, options, parameters);
     const auto try_way = [&](bool is_way, Query *way) {
@@ -354,11 +244,9 @@ static PlannedStmt *plan_all_ways(Query *query, const char *text, int options, P
     };
     try_way(is_unnested, unnested);
     try_way(is_inlined, inlined);
-    try_way(is_nested && (has_large_window(best->planTree) || any_has_large_window(best->subplans)), nested);
-    if (kWindowsHaveNames) {
-        show_windows(best->planTree);
-        show_all_windows(best->subplans);
-    }
+    try_way(is_nested && has_large_window(best), nested);
+    if constexpr (kWindowsHaveNames)
+        show_windows(best);
     return best;
 }
 

@@ -190,6 +190,9 @@ static double expect_rows(PlannerInfo *root, const RelOptInfo *input, const List
     double rows = input->rows;
     ListCell *cell;
     foreach (cell, conditions) {
+        // What is known already isn't a comparison any more.
+        if (!IsA(lfirst(cell), OpExpr))
+            continue;
         const auto *condition = lfirst_node(OpExpr, cell);
         double most = unknown_number;
         const WindowFunc *function = nullptr;
@@ -216,15 +219,13 @@ static double expect_rows(PlannerInfo *root, const RelOptInfo *input, const List
 
 // ---- paths ------------------------------------------------------------------------------------------------
 
-static bool are_known(const List *conditions, const GivenRows &given) {
-    ListCell *cell;
-    foreach (cell, conditions) {
-        ListCell *side;
-        foreach (side, lfirst_node(OpExpr, cell)->args)
-            if (IsA(lfirst(side), WindowFunc) && !list_member(given.functions, lfirst(side)))
-                return false;
-    }
-    return true;
+// Is there a function that the rows don't have?
+static bool has_other_function(Node *node, void *functions) {
+    if (node == nullptr)
+        return false;
+    if (IsA(node, WindowFunc))
+        return !list_member(static_cast<const List *>(functions), node);
+    return walk_expression(node, has_other_function, functions);
 }
 
 static bool make_rows(PlannerInfo *root, GivenRows *given, Refusal *refusal) {
@@ -264,7 +265,7 @@ const char *consider_windows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *o
         return nullptr;
     }
     table.having = find_conditions(*own);
-    if (!are_known(table.having, given))
+    if (has_other_function(reinterpret_cast<Node *>(table.having), given.functions))
         return "a condition is about another window";
     given.expected = expect_rows(root, input, table.having);
     given.replaced = give_rows(root, *own, given);
