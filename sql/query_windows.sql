@@ -84,6 +84,32 @@ SELECT id, sum(sum(value)) OVER (ORDER BY id) FROM reading GROUP BY id
 SELECT id, day, grouping(day), rank() OVER (ORDER BY count(*)) FROM reading GROUP BY ROLLUP (id, day)
 SELECT id, rank() OVER (ORDER BY id), (SELECT count(*) FROM device d WHERE d.device = reading.id) FROM reading GROUP BY id
 $list$);
+-- Below groups, joins and other windows: a subquery of the same request.
+EXPLAIN (COSTS OFF) SELECT device, count(*), max(gap) FROM (SELECT device, price, at - lag(at) OVER (PARTITION BY device ORDER BY at DESC, id) AS gap FROM reading) AS r WHERE price > 5 GROUP BY 1;
+EXPLAIN (COSTS OFF) SELECT place, sum(price) FROM (SELECT device, price, row_number() OVER (PARTITION BY device ORDER BY price DESC, id) AS n FROM reading) AS r JOIN device USING (device) WHERE n <= 3 GROUP BY 1;
+SELECT * FROM compare_all($list$
+SELECT device, count(*), max(gap), min(price) FROM (SELECT device, price, at - lag(at) OVER (PARTITION BY device ORDER BY at DESC, id) AS gap FROM reading) AS r WHERE price > 5 GROUP BY 1
+SELECT place, sum(price), max(name) FROM (SELECT device, price, name, row_number() OVER (PARTITION BY device ORDER BY price DESC, id) AS n FROM reading) AS r JOIN device USING (device) WHERE n <= 3 GROUP BY 1
+SELECT n, count(*), avg(price), sum(free), max(note), count(DISTINCT name) FROM (SELECT *, dense_rank() OVER (PARTITION BY device ORDER BY day) AS n FROM reading) AS r GROUP BY 1
+SELECT name, count(*) FROM (SELECT name, lag(name) OVER (PARTITION BY device ORDER BY id) AS before FROM reading) AS r WHERE name <> before GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 7
+SELECT before, count(*) FROM (SELECT lag(name, 2) OVER (PARTITION BY device ORDER BY id) AS before FROM reading) AS r GROUP BY 1
+SELECT session, device, count(*), min(at), max(at) FROM (SELECT device, at, count(*) FILTER (WHERE is_new) OVER (PARTITION BY device ORDER BY at, id) AS session FROM (SELECT device, id, at, lag(at) OVER (PARTITION BY device ORDER BY at, id) < at - interval '2 days' AS is_new FROM reading) AS a) AS b GROUP BY 1, 2
+SELECT count(*), sum(total), sum(free) FROM (SELECT free, sum(free) OVER (PARTITION BY name ORDER BY id) AS total FROM reading) AS r
+SELECT * FROM (SELECT id, name, value, rank() OVER (PARTITION BY name ORDER BY value DESC) AS n FROM reading) AS r WHERE n <= 2 ORDER BY value, id LIMIT 20
+SELECT DISTINCT device, n FROM (SELECT device, count(*) OVER (PARTITION BY day) AS n FROM reading) AS r
+SELECT a.device, count(*), sum(b.n - a.n) FROM (SELECT device, id, row_number() OVER (PARTITION BY device ORDER BY id) AS n FROM reading) AS a JOIN (SELECT device, id, rank() OVER (PARTITION BY day ORDER BY price) AS n FROM reading) AS b ON a.id = b.id GROUP BY 1
+SELECT d.place, count(r.n), sum(r.s) FROM device AS d LEFT JOIN (SELECT device, day, row_number() OVER (PARTITION BY day ORDER BY id) AS n, sum(price) OVER (PARTITION BY device) AS s FROM reading WHERE is_good) AS r ON r.device = d.device AND r.n = 1 GROUP BY 1
+SELECT count(*) FROM device AS d WHERE EXISTS (SELECT FROM (SELECT device, rank() OVER (ORDER BY price DESC NULLS LAST) AS n FROM reading) AS r WHERE r.device = d.device AND n < 30)
+SELECT count(*) FROM reading WHERE id IN (SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY day ORDER BY price, id) AS n FROM reading) AS r WHERE n = 2)
+WITH ranked AS (SELECT day, sum(price) AS p, rank() OVER (ORDER BY sum(price) DESC) AS n FROM reading GROUP BY day) SELECT count(*), sum(p), min(n) FROM ranked WHERE n <= 30
+SELECT value, count(*) FROM (SELECT max(value) OVER (PARTITION BY device, is_good) AS value FROM reading) AS r GROUP BY 1
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY gap) FROM (SELECT id - lag(id) OVER (PARTITION BY device, day ORDER BY id) AS gap FROM reading) AS r
+SELECT device, sum(price) FROM (SELECT device, price, row_number() OVER (PARTITION BY device ORDER BY id) AS n, count(*) OVER (PARTITION BY device) AS c FROM reading) AS r WHERE n > c / 2 GROUP BY 1
+SELECT span, count(*) FROM (SELECT span, lag(span) OVER (ORDER BY id) AS before FROM reading) AS r WHERE before > span GROUP BY 1
+SELECT count(*) FROM (SELECT row_number() OVER (ORDER BY id) FROM reading WHERE id < 0) AS r
+SELECT count(*), max(n) FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM reading LIMIT 10) AS r
+SELECT sum(share) FROM (SELECT 1000 / (id - 1 - row_number() OVER (ORDER BY id) + 2) AS share FROM reading) AS r
+$list$);
 -- PostgreSQL's own windows: frames by distance or with an exclusion, other functions, sums of floats, defaults of lag, offsets that aren't constant.
 SELECT * FROM compare_all($list$
 SELECT id, sum(id) OVER (ORDER BY day RANGE BETWEEN '3 days' PRECEDING AND CURRENT ROW) FROM reading
@@ -129,6 +155,7 @@ SELECT device, id, row_number() OVER (PARTITION BY device ORDER BY price DESC, i
 SELECT * FROM (SELECT device, id, row_number() OVER (PARTITION BY device ORDER BY at DESC, id) AS n FROM some) AS r WHERE n <= 2
 SELECT id, avg(price) OVER (PARTITION BY short ORDER BY id ROWS BETWEEN 3 PRECEDING AND CURRENT ROW), device * 2 FROM some ORDER BY 2, 1 LIMIT 50
 SELECT place, id, sum(price) OVER (PARTITION BY place ORDER BY id) FROM some JOIN device USING (device) WHERE short = 's3'
+SELECT day, max(n), sum(gap) FROM (SELECT day, row_number() OVER (PARTITION BY day ORDER BY id) AS n, id - lag(id) OVER (PARTITION BY device ORDER BY id) AS gap FROM some) AS r GROUP BY 1
 $list$, 'some', members)) AS c;
 
 DROP FUNCTION compare, compare_all, who_answers, answer_of;

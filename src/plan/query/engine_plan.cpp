@@ -168,6 +168,8 @@ double find_operators(double groups) {
 
 double operators_of_groups(const EnginePlan &groups, double part) {
     const EnginePlan &input = *groups.probed;
+    if (groups.groups->given != nullptr)
+        return input.operators + input.expected_rows * (groups.windows * kSortOperators + kGiveOperators);
     // HAVING leaves fewer than are to be found.
     return input.operators + input.expected_rows * find_operators(part * estimate_groups(*groups.groups)) +
            groups.expected_rows * kGiveOperators;
@@ -212,6 +214,8 @@ static const EnginePlan *plan_groups(PlannerInfo *root, RelOptInfo *subquery) {
     plan->probed = below;
     plan->tables = below->tables;
     plan->all_groups = below->all_groups + 1;
+    plan->windows = kept->groups->given == nullptr ? 0 : list_length(kept->groups->given->windows);
+    plan->all_windows = below->all_windows + plan->windows;
     plan->expected_rows = subquery->rows;
     plan->operators = operators_of_groups(*plan, 1);
     return plan;
@@ -232,6 +236,11 @@ void keep_groups(const TableAggregate &table) {
     MemoryContext caller = MemoryContextSwitchTo(root->planner_cxt);
     auto *groups = allocate<TableAggregate>(1);
     *groups = table;
+    if (table.given != nullptr) {
+        auto *rows = allocate<GivenRows>(1);
+        *rows = *table.given;
+        groups->given = rows;
+    }
     keep(root)->groups = groups;
     MemoryContextSwitchTo(caller);
 }
@@ -319,10 +328,10 @@ static bool has_key(const RelOptInfo *join, JoinType type, const List *clauses) 
 }
 
 // How many nodes of the engine's it takes at most: computing is a node of its own behind tables and joins,
-// and groups are an aggregate and what is computed of it.
+// and groups are an aggregate and what is computed of it, as windows are between what is computed.
 static int count_nodes(const EnginePlan &plan) {
     const int joins = plan.tables - 1;
-    return 2 * plan.tables + 2 * joins + 3 * plan.all_groups;
+    return 2 * plan.tables + 2 * joins + 3 * plan.all_groups + plan.all_windows;
 }
 
 double operators_of_join(const EnginePlan &join) {
@@ -354,6 +363,7 @@ static bool consider_pair(KeptPlans *kept, const EnginePlan &join) {
     *plan = join;
     plan->tables = probed.tables + build.tables;
     plan->all_groups = probed.all_groups + build.all_groups;
+    plan->all_windows = probed.all_windows + build.all_windows;
     plan->operators = operators;
     return true;
 }
@@ -610,7 +620,7 @@ static int grow(const Growth &growth, const EnginePlan &plan) {
             (plan.tests_conditions && !add_own_conditions(growth, plan, &node)))
             return -1;
     } else if (plan.groups != nullptr) {
-        node.kind = TreeKind::Groups;
+        node.kind = plan.windows > 0 ? TreeKind::Windows : TreeKind::Groups;
         node.table = growth.tables->count + tree->groups_count++;
         if (!add_groups(*plan.groups, *growth.tables, below.scope, &node, growth.refusal) ||
             !add_own_conditions(growth, plan, &node))

@@ -67,8 +67,8 @@ static List *sorted_by(const GivenRows &given) {
     return list_copy_head(given.row, count);
 }
 
-bool make_given_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
-                      bool *is_late, Refusal *refusal) {
+static bool make_given_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
+                             bool *is_late, Refusal *refusal) {
     *query = {};
     *is_late = index != nullptr && table.given->count != kAllSorted && lacks_columns(index, table.given->row);
     query->has_barrier = table.root->qual_security_level > 0;
@@ -104,6 +104,15 @@ bool make_given_query(const TableAggregate &table, const IndexOptInfo *index, Ag
         query->aggregates = lappend(query->aggregates, function);
     }
     return true;
+}
+
+bool make_any_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query, List **row,
+                    bool *is_late, Refusal *refusal) {
+    *is_late = false;
+    if (table.given == nullptr)
+        return make_query(table, index, query, row, refusal) && refusal->reason == nullptr;
+    *row = list_concat_copy(table.given->row, table.given->functions);
+    return make_given_query(table, index, query, is_late, refusal);
 }
 
 double expect_given(const TableAggregate &table) {

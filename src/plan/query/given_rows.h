@@ -28,10 +28,11 @@ struct GivenRows {
 // More rows than that are better sorted by PostgreSQL alone.
 inline constexpr int64 kMaxFirstRows = 1000000;
 
-// What the rows are to be computed from: of one table by an index, which conditions must be asked of, too;
-// *is_late: columns that it lacks are read in the table. False, with the reason: it can't be done.
-bool make_given_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
-                      bool *is_late, Refusal *refusal);
+// What groups or rows are to be computed from, and the expressions of its tuples: of one table by an index,
+// which conditions must be asked of, too; *is_late: columns that it lacks are read in the table. False, with
+// the reason: it can't be done.
+bool make_any_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query, List **row,
+                    bool *is_late, Refusal *refusal);
 
 // How many rows are expected.
 double expect_given(const TableAggregate &table);

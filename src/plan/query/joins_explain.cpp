@@ -1,6 +1,8 @@
 #include "plan/query/joins_explain.h"
 
 #include "compat.h"
+#include "plan/query/top.h"
+#include "plan/query/windows.h"
 
 namespace pg_gpu::plan::query {
 
@@ -135,6 +137,37 @@ static void append_groups(StringInfo words, const QueryTree &tree, int number, c
     append_conditions(words, "WHERE", node.conditions, context);
 }
 
+static void append_order(StringInfo words, const TreeNode &node, const List *order, int first, int end,
+                         List *context) {
+    const char *separator = first == 0 ? "PARTITION BY " : "ORDER BY ";
+    for (int i = first; i < end; i++) {
+        const OrderItem item = order_item(order, i);
+        appendStringInfo(words, "%s%s%s", separator,
+                         words_of(static_cast<Node *>(list_nth(node.keys, item.result)), context),
+                         item.descends ? " DESC" : "");
+        separator = ", ";
+    }
+}
+
+static void append_windows(StringInfo words, const QueryTree &tree, int number, const List *names,
+                           List *context) {
+    const TreeNode &node = tree.nodes[number];
+    appendStringInfo(words, "%s IS ", quote_identifier(name_of(names, node.table)));
+    append_tables(words, tree, node.probed, names);
+    for (int i = 0; i < list_length(node.windows); i++) {
+        const Window window = window_of(node.windows, i);
+        const int keys = window.partition_keys;
+        const int items = count_items(window.order);
+        appendStringInfoString(words, i == 0 ? " WINDOW (" : ", (");
+        append_order(words, node, window.order, 0, keys, context);
+        if (keys > 0 && keys < items)
+            appendStringInfoChar(words, ' ');
+        append_order(words, node, window.order, keys, items, context);
+        appendStringInfoChar(words, ')');
+    }
+    append_conditions(words, "WHERE", node.conditions, context);
+}
+
 static void append_members(StringInfo words, const QueryTree &tree, int number, const List *names) {
     const TreeNode &node = tree.nodes[number];
     if (node.kind == TreeKind::Rows) {
@@ -189,10 +222,16 @@ void explain_joins(const QueryTree &tree, const AggregateQuery &query, const Lis
             append_join(&words, tree, i, names, context);
             joins = lappend(joins, words.data);
         } else {
-            if (tree.nodes[i].kind != TreeKind::Groups)
-                append_union(&words, tree, i, names, context);
-            else
-                append_groups(&words, tree, i, names, context);
+            switch (tree.nodes[i].kind) {
+                case TreeKind::Groups:
+                    append_groups(&words, tree, i, names, context);
+                    break;
+                case TreeKind::Windows:
+                    append_windows(&words, tree, i, names, context);
+                    break;
+                default:
+                    append_union(&words, tree, i, names, context);
+            }
             groups = lappend(groups, words.data);
         }
     }

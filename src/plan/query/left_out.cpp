@@ -121,6 +121,7 @@ static const EnginePlan *leave_wanted(const EnginePlan &groups, const Wanted &wa
     plan->probed = leave_wanted_rows(*groups.probed, wanted);
     plan->tables = plan->probed->tables;
     plan->all_groups = plan->probed->all_groups + 1;
+    plan->all_windows = plan->probed->all_windows;
     plan->expected_rows = Max(groups.expected_rows * wanted.part, 1.0);
     plan->operators = operators_of_groups(*plan, wanted.part);
     return plan;
@@ -175,6 +176,7 @@ static const EnginePlan *leave_wanted_rows(const EnginePlan &rows, const Wanted 
     plan->expected_rows = Max(rows.expected_rows * wanted.part, 1.0);
     plan->tables = plan->probed->tables + plan->build->tables;
     plan->all_groups = plan->probed->all_groups + plan->build->all_groups;
+    plan->all_windows = plan->probed->all_windows + plan->build->all_windows;
     plan->operators = operators_of_join(*plan);
     return plan;
 }

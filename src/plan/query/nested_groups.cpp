@@ -2,19 +2,28 @@
 
 #include "compat.h"
 #include "plan/query/grouping_sets.h"
+#include "plan/query/given_rows.h"
 #include "plan/query/having.h"
+#include "plan/query/windows.h"
 
 namespace pg_gpu::plan::query {
 
 // ---- the planner ------------------------------------------------------------------------------------------
 
-bool is_nestable(const TableAggregate &groups) {
+// With windows, groups are a subquery's of its own (nest_groups).
+static bool is_last_stage(const TableAggregate &groups) {
     const Query *query = groups.root->parse;
     const bool is_distinct = query->distinctClause != NIL;
-    return groups.given == nullptr && groups.set == NIL && groups.root->parent_root != nullptr &&
+    return query->hasWindowFuncs
+               ? groups.given != nullptr && groups.given->windows != NIL && !is_distinct
+               : groups.given == nullptr && !(is_distinct && (query->hasAggs || query->groupClause != NIL));
+}
+
+bool is_nestable(const TableAggregate &groups) {
+    const Query *query = groups.root->parse;
+    return is_last_stage(groups) && groups.set == NIL && groups.root->parent_root != nullptr &&
            groups.root->qual_security_level == 0 && query->setOperations == nullptr &&
-           !query->hasWindowFuncs && query->limitCount == nullptr && query->limitOffset == nullptr &&
-           !(is_distinct && (query->hasAggs || query->groupClause != NIL));
+           query->limitCount == nullptr && query->limitOffset == nullptr;
 }
 
 bool make_group_expressions(const TableAggregate &groups, const List *row, List **having, List **columns) {
@@ -39,7 +48,8 @@ bool add_groups(const TableAggregate &groups, const ReadTables &tables, int scop
     over.scope = scope;
     AggregateQuery query;
     List *row;
-    if (!make_query(over, nullptr, &query, &row, refusal))
+    bool is_late;
+    if (!make_any_query(over, nullptr, &query, &row, &is_late, refusal))
         return false;
     if (!make_group_expressions(groups, row, &node->having, &node->columns)) {
         refuse(refusal, "a subquery's column isn't of its groups alone");
@@ -48,6 +58,7 @@ bool add_groups(const TableAggregate &groups, const ReadTables &tables, int scop
     node->keys = query.keys;
     node->key_operators = query.key_operators;
     node->aggregates = query.aggregates;
+    node->windows = query.windows;
     return true;
 }
 
@@ -117,9 +128,15 @@ const CompiledGroups *compile_nested(Compiler *compiler, const QueryTree &tree, 
         return compile_member(compiler, node, tree.nodes[node.probed].conditions);
     auto *groups = allocate_zeroed<CompiledGroups>(1);
     const NodeSteps before = begin_node_steps(compiler->program);
-    const bool is_compiled =
-        compile_groups(compiler, {{}, node.keys, node.key_operators, node.aggregates, NIL, NIL},
-                       tree.nodes[node.probed].conditions, &groups->query);
+    const bool is_compiled = compile_groups(compiler,
+                                            {{},
+                                             node.keys,
+                                             node.key_operators,
+                                             node.aggregates,
+                                             order_of_windows(node.windows),
+                                             node.windows},
+                                            tree.nodes[node.probed].conditions, &groups->query) &&
+                             order_windows(compiler, groups->query, node.windows);
     groups->steps = begin_node_steps(compiler->program, before);
     return is_compiled && compile_group_columns(compiler, node.having, node.columns, groups) ? groups
                                                                                              : nullptr;

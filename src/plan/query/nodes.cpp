@@ -319,32 +319,6 @@ static engine::Node begin_over_rows(Building *building, int rows, const NodeStep
     return compute;
 }
 
-static engine::Node begin_nested(Building *building, const TreeNode &node, const CompiledGroups &groups) {
-    if (node.kind == TreeKind::Rows)
-        return begin_over_rows(building, node.probed, groups.steps, groups.filter);
-    const auto expected = static_cast<uint64>(Max(node.rows, 1.0));
-    return begin_over_groups(building,
-                             add_aggregate(building, node.probed, groups.query, groups.steps, expected),
-                             groups.column_steps, groups.filter);
-}
-
-// A subquery's groups, or a member's rows, and of these the columns that are read.
-static void add_nested(Building *building, int number) {
-    const CompiledQuery &compiled = *building->compiled;
-    const TreeNode &node = compiled.tree.nodes[number];
-    const CompiledGroups &groups = *compiled.nodes[number].groups;
-    engine::Node compute = begin_nested(building, node, groups);
-    const Columns own = columns_of(*building, building->own[number]);
-    for (uint32 i = 0; i < own.count; i++) {
-        const Source &source = compiled.program->sources[own.sources[i]];
-        append(&building->outputs, source.kind == SourceKind::Shown ? groups.shown[source.column]
-                                                                    : groups.values[source.column].step);
-    }
-    compute.outputs.count = own.count;
-    compute.expected_rows = static_cast<uint64>(Max(node.rows, 1.0));
-    building->number[number] = add_node(building, compute);
-}
-
 // The column of the rows that a computation gives which has a step; one that it hasn't is added.
 static uint16 place_of_step(Building *building, engine::Node *given, uint16 step) {
     if (step == no_step)
@@ -360,10 +334,10 @@ static uint16 place_of_step(Building *building, engine::Node *given, uint16 step
 }
 
 // Sort keys of the query's, from the next one on.
-static engine::Span add_sort_keys(Building *building, const List *order, int unordered) {
+static engine::Span add_sort_keys(Building *building, const CompiledQuery &compiled, const List *order,
+                                  int unordered) {
     engine::SortKey *keys;
-    const engine::Span span = {building->sort_keys.count,
-                               make_sort_keys(*building->compiled, order, unordered, &keys)};
+    const engine::Span span = {building->sort_keys.count, make_sort_keys(compiled, order, unordered, &keys)};
     for (uint32 i = 0; i < span.count; i++)
         append(&building->sort_keys, keys[i]);
     return span;
@@ -371,8 +345,7 @@ static engine::Span add_sort_keys(Building *building, const List *order, int uno
 
 // Windows over the rows of the last node, which has what their functions take behind the keys; then what is
 // wanted of that: keys and functions.
-static void add_windows(Building *building, engine::Node given) {
-    const CompiledQuery &compiled = *building->compiled;
+static void add_windows(Building *building, const CompiledQuery &compiled, engine::Node given) {
     const uint32 first = building->accumulators.count;
     for (uint32 i = 0; i < compiled.accumulator_count; i++) {
         engine::Accumulator function = compiled.accumulators[i];
@@ -386,7 +359,7 @@ static void add_windows(Building *building, engine::Node given) {
         const CompiledWindow &own = compiled.windows[i];
         engine::Node window = begin_node(engine::NodeKind::window);
         window.input = building->nodes.count - 1;
-        window.sort_keys = add_sort_keys(building, own.order, own.partition_keys);
+        window.sort_keys = add_sort_keys(building, compiled, own.order, own.partition_keys);
         window.partition_keys = static_cast<uint32>(own.partition_keys);
         window.frame_first = own.frame_first;
         window.frame_last = own.frame_last;
@@ -410,23 +383,48 @@ static void add_windows(Building *building, engine::Node given) {
     add_node(building, wanted);
 }
 
-static void add_given(Building *building, uint64 expected_rows) {
-    const CompiledQuery &compiled = *building->compiled;
-    const int root = compiled.tree.count - 1;
-    engine::Node given = begin_node(engine::NodeKind::compute);
-    given.input = building->number[root];
-    given.steps = add_steps(building, compiled.program->steps, compiled.program->step_count,
-                            columns_of(*building, building->own[root]));
-    given.filter = compiled.filter;
-    given.limit = PG_UINT64_MAX;
-    given.outputs = {building->outputs.count, compiled.key_count};
+// The rows of a node of the tree, or what windows are over them.
+static uint32 add_given(Building *building, int rows, const CompiledQuery &compiled, const NodeSteps &steps,
+                        uint64 expected_rows) {
+    engine::Node given = begin_over_rows(building, rows, steps, compiled.filter);
+    given.outputs.count = compiled.key_count;
     for (uint32 i = 0; i < compiled.key_count; i++)
         append(&building->outputs, compiled.keys[i]);
     given.expected_rows = expected_rows;
     if (compiled.window_count > 0)
-        add_windows(building, given);
+        add_windows(building, compiled, given);
     else
         add_node(building, given);
+    return building->nodes.count - 1;
+}
+
+// ---- subqueries -------------------------------------------------------------------------------------------
+
+static engine::Node begin_nested(Building *building, const TreeNode &node, const CompiledGroups &groups) {
+    if (node.kind == TreeKind::Rows)
+        return begin_over_rows(building, node.probed, groups.steps, groups.filter);
+    const auto expected = static_cast<uint64>(Max(node.rows, 1.0));
+    const uint32 below = node.kind == TreeKind::Windows
+                             ? add_given(building, node.probed, groups.query, groups.steps, expected)
+                             : add_aggregate(building, node.probed, groups.query, groups.steps, expected);
+    return begin_over_groups(building, below, groups.column_steps, groups.filter);
+}
+
+// A subquery's groups, or a member's rows, and of these the columns that are read.
+static void add_nested(Building *building, int number) {
+    const CompiledQuery &compiled = *building->compiled;
+    const TreeNode &node = compiled.tree.nodes[number];
+    const CompiledGroups &groups = *compiled.nodes[number].groups;
+    engine::Node compute = begin_nested(building, node, groups);
+    const Columns own = columns_of(*building, building->own[number]);
+    for (uint32 i = 0; i < own.count; i++) {
+        const Source &source = compiled.program->sources[own.sources[i]];
+        append(&building->outputs, source.kind == SourceKind::Shown ? groups.shown[source.column]
+                                                                    : groups.values[source.column].step);
+    }
+    compute.outputs.count = own.count;
+    compute.expected_rows = static_cast<uint64>(Max(node.rows, 1.0));
+    building->number[number] = add_node(building, compute);
 }
 
 static void add_sort(Building *building, const engine::Span &keys, int64 limit, uint64 expected_rows) {
@@ -453,6 +451,7 @@ engine::Query make_engine_query(const CompiledQuery &compiled, const EngineQuery
                 add_join(&building, i);
                 break;
             case TreeKind::Groups:
+            case TreeKind::Windows:
             case TreeKind::Rows:
                 add_nested(&building, i);
                 break;
@@ -460,16 +459,17 @@ engine::Query make_engine_query(const CompiledQuery &compiled, const EngineQuery
         if (i + 1 < compiled.tree.count && is_computed(compiled.nodes[i]))
             add_compute(&building, i);
     }
+    const int root = compiled.tree.count - 1;
+    const NodeSteps steps = {program.steps, program.step_count, 0, nullptr};
     if (compiled.gives_rows)
-        add_given(&building, parts.expected_groups);
+        add_given(&building, root, compiled, steps, parts.expected_groups);
     else
-        add_aggregate(&building, compiled.tree.count - 1, compiled,
-                      {program.steps, program.step_count, 0, nullptr}, parts.expected_groups);
+        add_aggregate(&building, root, compiled, steps, parts.expected_groups);
     const bool has_having = compiled.having.filter != no_step;
     if (has_having)
         add_having(&building);
-    const engine::Span keys =
-        add_sort_keys(&building, parts.is_having_tested && !compiled.having.is_whole ? NIL : parts.order, 0);
+    const engine::Span keys = add_sort_keys(
+        &building, compiled, parts.is_having_tested && !compiled.having.is_whole ? NIL : parts.order, 0);
     if (keys.count > 0)
         add_sort(&building, keys, parts.count, parts.expected_groups);
     engine::Query query = {};

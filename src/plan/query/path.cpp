@@ -10,6 +10,7 @@
 #include "plan/query/nested_groups.h"
 #include "plan/query/node.h"
 #include "plan/query/offer.h"
+#include "plan/query/plan_nodes.h"
 #include "plan/query/tables.h"
 #include "plan/query/top.h"
 #include "plan/query/windows.h"
@@ -21,8 +22,6 @@ namespace pg_gpu::plan::query {
 // An engine has several threads, or a device's.
 static constexpr double kStepOperators = 0.02;
 static constexpr double kAddOperators = 0.02;
-// Of a row that a window is sorted with.
-static constexpr double kSortOperators = 0.3;
 // A request is handed to another process, as work is to parallel workers, which takes longer to begin: half a
 // millisecond, in which PostgreSQL reads a hundred pages one after the other.
 Cost cost_request() {
@@ -401,15 +400,6 @@ static bool consider_offer(Offer *offer, const Candidate &candidate) {
     return refusal.reason == nullptr;
 }
 
-// What the node computes, and the expressions of its rows.
-static bool make_offer_query(const TableAggregate &table, const IndexOptInfo *index, Offer *offer,
-                             Refusal *refusal) {
-    if (table.given == nullptr)
-        return make_query(table, index, &offer->query, &offer->row, refusal) && refusal->reason == nullptr;
-    offer->row = list_concat_copy(table.given->row, table.given->functions);
-    return make_given_query(table, index, &offer->query, &offer->is_late, refusal);
-}
-
 // The engine is the server process's. Why it isn't asked about the index; nullptr: it is.
 static const char *refuse_request(const IndexOptInfo *index) {
     if (!server_wanted())
@@ -432,7 +422,7 @@ static bool consider_index(const TableAggregate &table, const IndexOptInfo *inde
     }
     Offer offer = {};
     Refusal refusal = {};
-    if (!make_offer_query(table, index, &offer, &refusal)) {
+    if (!make_any_query(table, index, &offer.query, &offer.row, &offer.is_late, &refusal)) {
         const Index number = table.input->relid;
         note_declined(candidate, refusal, {number, planner_rt_fetch(number, table.root)->relid});
         return false;
@@ -473,7 +463,7 @@ static bool consider_joined(const TableAggregate &table) {
     offer.table = &table;
     Refusal refusal = {};
     if (!make_tree(*table.plan, read, &offer.tree, &refusal) ||
-        !make_offer_query(table, nullptr, &offer, &refusal)) {
+        !make_any_query(table, nullptr, &offer.query, &offer.row, &offer.is_late, &refusal)) {
         note_declined(candidate, refusal.reason);
         return false;
     }

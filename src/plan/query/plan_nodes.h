@@ -11,8 +11,9 @@ struct EnginePlan {
     const IndexOptInfo *index;  // of a table
     const Members *members;     // of one with partitions or children
     Path *rows;                 // of an input (inputs.h)
-    // Of a subquery, whose rows are groups of those that `probed` gives.
+    // Of a subquery, whose rows are groups of those that `probed` gives, or these with so many windows.
     const TableAggregate *groups;
+    int windows;
     // Of a join.
     JoinType type;
     const EnginePlan *probed;
@@ -28,13 +29,15 @@ struct EnginePlan {
     List *equalities;
     int tables;
     int all_groups;  // its own and those below
+    int all_windows;
     double expected_rows;
     double operators;
 };
 
 // What the engine does, in operators: for a row of a table, for one that the session reads, for one that is
 // put into a hash table or looked for there, or of which is only asked whether its key is there, for one that
-// comes of it, and for a pair that is looked at because there is no key.
+// comes of it, for a pair that is looked at because there is no key, and for a row that a window is sorted
+// with.
 inline constexpr double kScanOperators = 0.02;
 inline constexpr double kInputOperators = 5.0;
 inline constexpr double kBuildOperators = 1.0;
@@ -42,6 +45,7 @@ inline constexpr double kProbeOperators = 0.3;
 inline constexpr double kExistsOperators = 0.1;
 inline constexpr double kGiveOperators = 0.05;
 inline constexpr double kPairOperators = 0.02;
+inline constexpr double kSortOperators = 0.3;
 
 double operators_of_join(const EnginePlan &join);
 

@@ -48,7 +48,8 @@ void replace_lost_columns(QueryTree *tree, std::initializer_list<List **> lists)
 static constexpr List *TreeNode::*kLists[] = {&TreeNode::conditions, &TreeNode::pairs,  &TreeNode::keys,
                                               &TreeNode::aggregates, &TreeNode::having, &TreeNode::columns};
 
-// A node begins with what it is, followed by how many expressions it has of each list, then its operators.
+// A node begins with what it is, followed by how many expressions it has of each list and how many operators
+// and windows, then these. A window begins with how many integers it has.
 List *pack_tree(const QueryTree &tree) {
     constexpr double max_rows = 1e9;
     List *packed = NIL;
@@ -59,9 +60,15 @@ List *pack_tree(const QueryTree &tree) {
             packed = lappend_int(packed, number);
         for (List *TreeNode::*list : kLists)
             packed = lappend_int(packed, list_length(node.*list));
+        packed = lappend_int(packed, list_length(node.key_operators));
+        packed = lappend_int(packed, list_length(node.windows));
         ListCell *cell;
         foreach (cell, node.key_operators)
             packed = lappend_int(packed, static_cast<int>(lfirst_oid(cell)));
+        foreach (cell, node.windows) {
+            const auto *window = static_cast<const List *>(lfirst(cell));
+            packed = list_concat(lappend_int(packed, list_length(window)), window);
+        }
     }
     return packed;
 }
@@ -99,8 +106,16 @@ QueryTree unpack_tree(const List *packed, const AggregateQuery &query) {
         for (List *TreeNode::*list : kLists)
             for (int left = next(); left > 0; left--)
                 node->*list = lappend(node->*list, list_nth(query.conditions, expression++));
-        for (int i = 0; i < list_length(node->keys); i++)
+        const int operators = next();
+        const int windows = next();
+        for (int i = 0; i < operators; i++)
             node->key_operators = lappend_oid(node->key_operators, static_cast<Oid>(next()));
+        for (int i = 0; i < windows; i++) {
+            List *window = NIL;
+            for (int left = next(); left > 0; left--)
+                window = lappend_int(window, next());
+            node->windows = lappend(node->windows, window);
+        }
         tree.table_count += node->kind == TreeKind::Table ? 1 : 0;
         tree.groups_count += has_own_columns(*node) ? 1 : 0;
     }

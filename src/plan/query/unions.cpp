@@ -87,6 +87,7 @@ static const EnginePlan *plan_member(Union *all, const AppendRelInfo *place, Rel
     plan->probed = rows;
     plan->tables = rows->tables;
     plan->all_groups = rows->all_groups + 1;
+    plan->all_windows = rows->all_windows;
     plan->expected_rows = rows->expected_rows;
     plan->operators = rows->operators;
     return plan;
@@ -106,6 +107,7 @@ static const EnginePlan *append(const Union &all, const EnginePlan *rows, const 
     plan->build = is_larger ? rows : member;
     plan->tables = rows->tables + member->tables;
     plan->all_groups = rows->all_groups + member->all_groups;
+    plan->all_windows = rows->all_windows + member->all_windows;
     plan->expected_rows = rows->expected_rows + member->expected_rows;
     plan->operators = operators_of_join(*plan);
     return plan;

@@ -15,24 +15,21 @@ namespace pg_gpu::plan::query {
 
 // ---- what is asked ----------------------------------------------------------------------------------------
 
-// Adds what the statement's windows are sorted by to the rows. Each has functions.
-static bool add_windows(PlannerInfo *root, GivenRows *given, Refusal *refusal) {
-    ListCell *cell;
-    foreach (cell, root->parse->windowClause) {
-        const auto *clause = lfirst_node(WindowClause, cell);
-        Window window = {clause, NIL, 0, 0};
-        GivenRows sorted = {};
-        sorted.row = given->row;
-        refusal->reason = refuse_frame(clause);
-        if (refusal->reason != nullptr || !add_order(root, clause->partitionClause, &sorted, refusal))
-            return false;
-        window.partition_keys = count_items(sorted.order);
-        if (!add_order(root, clause->orderClause, &sorted, refusal))
-            return false;
-        window.order = sorted.order;
-        given->row = sorted.row;
-        given->windows = add_window(given->windows, window);
-    }
+// Adds what a window is sorted by to the rows.
+static bool read_window(PlannerInfo *root, const WindowClause *clause, GivenRows *given, Window *window,
+                        Refusal *refusal) {
+    *window = {};
+    GivenRows sorted = {};
+    sorted.row = given->row;
+    if (!read_frame(clause, window))
+        refuse(refusal, "a window has a frame that the engine doesn't have");
+    if (refusal->reason != nullptr || !add_order(root, clause->partitionClause, &sorted, refusal))
+        return false;
+    window->partition_keys = count_items(sorted.order);
+    if (!add_order(root, clause->orderClause, &sorted, refusal))
+        return false;
+    window->order = sorted.order;
+    given->row = sorted.row;
     return true;
 }
 
@@ -68,23 +65,19 @@ static bool collect_targets(Node *node, void *context) {
     }
 }
 
-// Puts the functions in the order of their windows, and leaves out windows without any.
-static void order_functions(const List *functions, GivenRows *given) {
-    const List *windows = given->windows;
-    given->windows = NIL;
-    for (int i = 0; i < list_length(windows); i++) {
-        Window window = window_of(windows, i);
-        ListCell *cell;
-        foreach (cell, functions) {
-            auto *function = lfirst_node(WindowFunc, cell);
-            if (function->winref != window.clause->winref)
-                continue;
-            given->functions = lappend(given->functions, function);
-            window.functions++;
-        }
-        if (window.functions > 0)
-            given->windows = add_window(given->windows, window);
+// Adds the window with its functions, if it has any.
+static void add_functions(const WindowClause *clause, Window window, const List *functions,
+                          GivenRows *given) {
+    ListCell *cell;
+    foreach (cell, functions) {
+        auto *function = lfirst_node(WindowFunc, cell);
+        if (function->winref != clause->winref)
+            continue;
+        given->functions = lappend(given->functions, function);
+        window.functions++;
     }
+    if (window.functions > 0)
+        given->windows = add_window(given->windows, window);
 }
 
 // ---- PostgreSQL's own windows -----------------------------------------------------------------------------
@@ -231,13 +224,17 @@ static bool has_other_function(Node *node, void *functions) {
 static bool make_rows(PlannerInfo *root, GivenRows *given, Refusal *refusal) {
     given->target = root->upper_targets[UPPERREL_WINDOW];
     given->count = kAllSorted;
-    if (!add_windows(root, given, refusal))
-        return false;
+    const List *clauses = root->parse->windowClause;
+    auto *windows = allocate<Window>(static_cast<size_t>(list_length(clauses)));
+    for (int i = 0; i < list_length(clauses); i++)
+        if (!read_window(root, list_nth_node(WindowClause, clauses, i), given, &windows[i], refusal))
+            return false;
     Targets targets = {list_copy(given->row), NIL, NIL, refusal};
     if (collect_targets(reinterpret_cast<Node *>(given->target->exprs), &targets))
         return false;
     given->row = list_concat_unique(given->row, targets.columns);
-    order_functions(targets.functions, given);
+    for (int i = 0; i < list_length(clauses); i++)
+        add_functions(list_nth_node(WindowClause, clauses, i), windows[i], targets.functions, given);
     if (given->row == NIL)
         given->row =
             list_make1(makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(0), false, true));

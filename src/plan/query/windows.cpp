@@ -8,16 +8,26 @@ namespace pg_gpu::plan::query {
 
 // ---- as lists ---------------------------------------------------------------------------------------------
 
+static List *add_wide(List *integers, int64 number) {
+    return lappend_int(lappend_int(integers, static_cast<int>(number >> 32)), static_cast<int>(number));
+}
+
+static int64 wide_at(const List *integers, int place) {
+    return static_cast<int64>(list_nth_int(integers, place)) << 32 |
+           static_cast<uint32>(list_nth_int(integers, place + 1));
+}
+
 List *add_window(List *windows, const Window &window) {
-    return lappend(windows, list_make3(const_cast<WindowClause *>(window.clause), window.order,
-                                       list_make2_int(window.partition_keys, window.functions)));
+    List *packed = add_wide(add_wide(NIL, window.frame_first), window.frame_last);
+    packed = lappend_int(lappend_int(packed, window.partition_keys), window.functions);
+    return lappend(windows, list_concat(packed, window.order));
 }
 
 Window window_of(const List *windows, int number) {
+    constexpr int own_integers = 6;
     const auto *packed = static_cast<const List *>(list_nth(windows, number));
-    const auto *numbers = static_cast<const List *>(lthird(packed));
-    return {linitial_node(WindowClause, packed), static_cast<List *>(lsecond(packed)), linitial_int(numbers),
-            lsecond_int(numbers)};
+    return {wide_at(packed, 0), wide_at(packed, 2), list_nth_int(packed, 4), list_nth_int(packed, 5),
+            list_copy_tail(packed, own_integers)};
 }
 
 List *order_of_windows(const List *windows) {
@@ -28,15 +38,6 @@ List *order_of_windows(const List *windows) {
 }
 
 // ---- frames -----------------------------------------------------------------------------------------------
-
-namespace {
-
-struct Frame {
-    int64 first;
-    int64 last;
-};
-
-}  // namespace
 
 static bool read_offset(Node *offset, int64 *rows) {
     if (offset == nullptr || !IsA(offset, Const))
@@ -68,14 +69,9 @@ static bool read_bound(const WindowClause *clause, bool is_start, int64 *bound) 
     return true;
 }
 
-static bool read_frame(const WindowClause *clause, Frame *frame) {
-    return (clause->frameOptions & FRAMEOPTION_EXCLUSION) == 0 && read_bound(clause, true, &frame->first) &&
-           read_bound(clause, false, &frame->last);
-}
-
-const char *refuse_frame(const WindowClause *clause) {
-    Frame frame;
-    return read_frame(clause, &frame) ? nullptr : "a window has a frame that the engine doesn't have";
+bool read_frame(const WindowClause *clause, Window *window) {
+    return (clause->frameOptions & FRAMEOPTION_EXCLUSION) == 0 &&
+           read_bound(clause, true, &window->frame_first) && read_bound(clause, false, &window->frame_last);
 }
 
 // ---- functions --------------------------------------------------------------------------------------------
@@ -147,7 +143,7 @@ static bool has_room(const Result &result) {
 }
 
 static const char *refuse_result(const Result &result, const CompiledQuery &compiled, uint32 first,
-                                 const Frame &frame) {
+                                 const Window &window) {
     switch (result.kind) {
         case ResultKind::Value:
         case ResultKind::ShownExtreme:
@@ -162,9 +158,9 @@ static const char *refuse_result(const Result &result, const CompiledQuery &comp
             return "the engine doesn't have a window function";
     }
     const bool is_searched =
-        frame.first == engine::partition_first ||
-        (frame.first >= -engine::max_frame_offset && frame.last <= engine::max_frame_offset &&
-         frame.last - frame.first < engine::max_searched_frame);
+        window.frame_first == engine::partition_first ||
+        (window.frame_first >= -engine::max_frame_offset && window.frame_last <= engine::max_frame_offset &&
+         window.frame_last - window.frame_first < engine::max_searched_frame);
     for (uint32 i = first; i < compiled.accumulator_count; i++) {
         const AccumulatorKind kind = compiled.accumulators[i].kind;
         if ((kind == AccumulatorKind::least || kind == AccumulatorKind::greatest) && !is_searched)
@@ -219,9 +215,6 @@ void compile_windows(Compiler *compiler, const QueryParts &parts, CompiledQuery 
     int number = 0;
     for (int i = 0; i < windows; i++) {
         const Window window = window_of(parts.windows, i);
-        Frame frame;
-        if (!read_frame(window.clause, &frame))
-            refuse(&compiler->refusal, refuse_frame(window.clause));
         // Functions of another window have other frames.
         const uint32 begun = compiled->accumulator_count;
         compiled->first_accumulator = begun;
@@ -230,15 +223,18 @@ void compile_windows(Compiler *compiler, const QueryParts &parts, CompiledQuery 
             Result *result = &compiled->results[list_length(parts.keys) + number];
             compile_function(compiler, compiled, function, result);
             const char *reason =
-                is_refused(compiler) ? nullptr : refuse_result(*result, *compiled, begun, frame);
+                is_refused(compiler) ? nullptr : refuse_result(*result, *compiled, begun, window);
             if (reason != nullptr)
                 refuse(&compiler->refusal, reason);
             if (is_refused(compiler) && compiler->refusal.expression == nullptr)
                 compiler->refusal.expression = reinterpret_cast<Node *>(const_cast<WindowFunc *>(function));
         }
-        compiled->windows[i] = {window.order, window.partition_keys,
-                                frame.first,  frame.last,
-                                begun,        compiled->accumulator_count - begun};
+        compiled->windows[i] = {window.order,
+                                window.partition_keys,
+                                window.frame_first,
+                                window.frame_last,
+                                begun,
+                                compiled->accumulator_count - begun};
     }
 }
 

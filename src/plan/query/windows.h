@@ -7,21 +7,24 @@
 namespace pg_gpu::plan::query {
 
 // One of a query's windows, which all have functions: so many of its aggregates, one window's behind the
-// other's. `order` is what its rows are sorted by, as top.h has it; the first ones tell its partitions apart.
+// other's. `frame_first` and `frame_last` are as the engine has them. `order` is what its rows are sorted by,
+// as top.h has it; the first ones tell its partitions apart.
 struct Window {
-    const WindowClause *clause;
-    List *order;
+    int64 frame_first;
+    int64 frame_last;
     int partition_keys;
     int functions;
+    List *order;
 };
+// As lists of integers, a list a window.
 List *add_window(List *windows, const Window &window);
 Window window_of(const List *windows, int number);
 
 // What all of them are sorted by.
 List *order_of_windows(const List *windows);
 
-// Why the engine doesn't have a window's frame; nullptr: it does.
-const char *refuse_frame(const WindowClause *clause);
+// Sets the frame. False: the engine doesn't have it.
+bool read_frame(const WindowClause *clause, Window *window);
 
 // Compiles the WindowFuncs among `parts`, after its keys.
 void compile_windows(Compiler *compiler, const QueryParts &parts, CompiledQuery *compiled);
