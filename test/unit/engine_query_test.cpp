@@ -85,11 +85,21 @@ TYPED_TEST(EngineQuery, RandomWindowsAreTheReferences) {
     for (int round = 0; round < unit_test::few_or_many(60, 1000); ++round) {
         SCOPED_TRACE(round);
         std::vector<Row> rows = make_rows(this->random_() % 400, this->random_, round % 2 == 0);
+        // A number of each row's own, then a key that may be NULL and what lies before and behind it.
         for (std::size_t i = 0; i < rows.size(); ++i) {
+            const bool is_null = this->random_() % 7 == 0;
+            const auto key = static_cast<std::int64_t>(this->random_() % 100);
+            const auto number = [&](std::int64_t value) {
+                return is_null ? Value::null(ValueType::int64) : Value::of(ValueType::int64, value);
+            };
+            const auto distance = static_cast<std::int64_t>(this->random_() % 20);
             rows[i].push_back(Value::of(ValueType::int64, static_cast<Wide>(i)));
+            rows[i].push_back(number(key));
+            rows[i].push_back(number(key - distance));
+            rows[i].push_back(number(key + 7 - distance / 2));
         }
         std::vector<ValueType> types = scan_types;
-        types.push_back(ValueType::int64);
+        types.insert(types.end(), 4, ValueType::int64);
         TestQuery query;
         query.begin(types);
         query.add_input(rows);
@@ -102,6 +112,15 @@ TYPED_TEST(EngineQuery, RandomWindowsAreTheReferences) {
             }
             node.partition_keys = static_cast<std::uint32_t>(this->random_() % (keys + 1));
             const bool is_total = this->random_() % 2 == 0;
+            const bool is_by_values = !is_total && this->random_() % 2 == 0;
+            const auto number = static_cast<std::uint32_t>(scan_types.size());
+            if (is_by_values) {
+                query.sort_by(number + 1, this->random_() % 2 == 0, this->random_() % 2 == 0);
+                node.partition_keys = static_cast<std::uint32_t>(keys);
+                node.frame_key = number + 1;
+                node.frame_from = number + 2;
+                node.frame_to = number + 3;
+            }
             if (is_total) {
                 query.sort_by(static_cast<std::uint32_t>(scan_types.size()), this->random_() % 2 == 0, false);
             }
@@ -109,6 +128,12 @@ TYPED_TEST(EngineQuery, RandomWindowsAreTheReferences) {
             const std::int64_t lasts[] = {partition_last, peers_last, 0, -1, 4};
             node.frame_first = firsts[this->random_() % (is_total ? 5 : 2)];
             node.frame_last = lasts[this->random_() % (is_total ? 5 : 2)];
+            if (is_by_values && this->random_() % 3 > 0) {
+                node.frame_first = values_first;
+            }
+            if (is_by_values && this->random_() % 3 > 0) {
+                node.frame_last = values_last;
+            }
             const bool searches = node.frame_first == partition_first ||
                                   (node.frame_first >= -3 && node.frame_first <= 2 && node.frame_last <= 4);
             for (std::uint64_t count = this->random_() % 6; count > 0; --count) {
@@ -116,6 +141,7 @@ TYPED_TEST(EngineQuery, RandomWindowsAreTheReferences) {
                 const bool is_integer =
                     types[column] == ValueType::int64 || types[column] == ValueType::int128;
                 using enum AccumulatorKind;
+                const bool is_float = types[column] == ValueType::float64;
                 const AccumulatorKind kinds[] = {count_rows,
                                                  AccumulatorKind::count,
                                                  rank,
@@ -123,17 +149,28 @@ TYPED_TEST(EngineQuery, RandomWindowsAreTheReferences) {
                                                  is_integer ? sum : AccumulatorKind::count,
                                                  searches ? least : AccumulatorKind::count,
                                                  searches ? greatest : AccumulatorKind::count,
+                                                 percent_rank,
+                                                 cume_dist,
                                                  row_number,
                                                  earlier,
                                                  later,
                                                  first_of_frame,
-                                                 last_of_frame};
-                const AccumulatorKind kind = kinds[this->random_() % (is_total ? 12 : 7)];
+                                                 last_of_frame,
+                                                 nth_of_frame,
+                                                 ntile,
+                                                 is_float && searches ? sum_float : row_number};
+                const AccumulatorKind kind = kinds[this->random_() % (is_total ? 17 : 9)];
                 const bool is_filtered =
-                    this->random_() % 3 == 0 && (kind == count_rows || kind == AccumulatorKind::count ||
-                                                 kind == sum || kind == least || kind == greatest);
-                query.accumulators.push_back({kind, 0, column, is_filtered ? std::uint16_t{4} : no_step, 0,
-                                              static_cast<std::uint32_t>(this->random_() % 4)});
+                    this->random_() % 3 == 0 &&
+                    (kind == count_rows || kind == AccumulatorKind::count || kind == sum || kind == least ||
+                     kind == greatest || kind == sum_float);
+                const bool has_default = this->random_() % 2 == 0 && (kind == earlier || kind == later);
+                query.accumulators.push_back(
+                    {kind, 0, column,
+                     is_filtered   ? std::uint16_t{4}
+                     : has_default ? column
+                                   : no_step,
+                     0, kind == sum_float ? 0 : static_cast<std::uint32_t>(1 + this->random_() % 4)});
                 ++node.accumulators.count;
             }
         }

@@ -171,6 +171,34 @@ class Reference {
         return rows;
     }
 
+    static bool is_by_values(const Node &node) {
+        return node.frame_first == values_first || node.frame_last == values_last;
+    }
+    bool comes_before_bound(const Node &node, const Row &row, const Value &bound) const {
+        const SortKey &order = query_.sort_keys[node.sort_keys.first + node.sort_keys.count - 1];
+        const Value &key = row[node.frame_key];
+        return key.is_null           ? order.nulls_first != 0
+               : order.descends != 0 ? compare(bound, key) < 0
+                                     : compare(key, bound) < 0;
+    }
+    bool comes_behind_bound(const Node &node, const Row &row, const Value &bound) const {
+        const SortKey &order = query_.sort_keys[node.sort_keys.first + node.sort_keys.count - 1];
+        const Value &key = row[node.frame_key];
+        return key.is_null           ? order.nulls_first == 0
+               : order.descends != 0 ? compare(key, bound) < 0
+                                     : compare(bound, key) < 0;
+    }
+    static Value add_in_order(const std::vector<Value> &values) {
+        if (values.empty()) {
+            return Value::null(ValueType::float64);
+        }
+        double sum = values[0].real;
+        for (std::size_t i = 1; i < values.size(); ++i) {
+            sum += values[i].real;
+        }
+        return Value::of_real(sum);
+    }
+
     // Each row looks for its frame by itself.
     std::vector<Row> window(const Node &node, const std::vector<Row> &input) const {
         const std::vector<Row> rows = sort(node, input);
@@ -192,13 +220,24 @@ class Reference {
             const std::int64_t begin = reach(node.partition_keys, -1);
             const std::int64_t end = reach(node.partition_keys, 1);
             const std::int64_t first_peer = reach(node.sort_keys.count, -1);
-            const std::int64_t first = node.frame_first == partition_first ? begin
-                                       : node.frame_first == peers_first
-                                           ? first_peer
-                                           : std::max(begin, row + node.frame_first);
-            const std::int64_t last = node.frame_last == partition_last ? end
-                                      : node.frame_last == peers_last   ? reach(node.sort_keys.count, 1)
-                                                                      : std::min(end, row + node.frame_last);
+            const std::int64_t last_peer = reach(node.sort_keys.count, 1);
+            const bool is_of_peers = is_by_values(node) && rows[i][node.frame_key].is_null;
+            std::int64_t first = node.frame_first == partition_first              ? begin
+                                 : node.frame_first == peers_first || is_of_peers ? first_peer
+                                 : node.frame_first == values_first               ? begin
+                                                                    : std::max(begin, row + node.frame_first);
+            while (node.frame_first == values_first && !is_of_peers && first <= end &&
+                   comes_before_bound(node, rows[first], rows[i][node.frame_from])) {
+                ++first;
+            }
+            std::int64_t last = node.frame_last == partition_last              ? end
+                                : node.frame_last == peers_last || is_of_peers ? last_peer
+                                : node.frame_last == values_last               ? end
+                                                                 : std::min(end, row + node.frame_last);
+            while (node.frame_last == values_last && !is_of_peers && last >= begin &&
+                   comes_behind_bound(node, rows[last], rows[i][node.frame_to])) {
+                --last;
+            }
             Row result = rows[i];
             for (std::uint32_t k = 0; k < node.accumulators.count; ++k) {
                 const Accumulator &function = query_.accumulators[node.accumulators.first + k];
@@ -218,10 +257,33 @@ class Reference {
                         groups += same(rows[at], rows[at - 1], node.sort_keys.count) ? 0 : 1;
                     }
                     result.push_back(number(groups));
-                } else if (function.kind == earlier) {
-                    result.push_back(argument(row - function.detail, row - function.detail >= begin));
-                } else if (function.kind == later) {
-                    result.push_back(argument(row + function.detail, row + function.detail <= end));
+                } else if (function.kind == ntile) {
+                    // Parts are filled one after the other.
+                    std::int64_t part = 1;
+                    std::int64_t left = row - begin;
+                    const auto size = [&](std::int64_t number) {
+                        const std::int64_t all = end - begin + 1;
+                        return all / function.detail + (number <= all % function.detail ? 1 : 0);
+                    };
+                    while (left >= size(part)) {
+                        left -= size(part++);
+                    }
+                    result.push_back(number(part));
+                } else if (function.kind == percent_rank) {
+                    result.push_back(Value::of_real(end == begin ? 0.0
+                                                                 : static_cast<double>(first_peer - begin) /
+                                                                       static_cast<double>(end - begin)));
+                } else if (function.kind == cume_dist) {
+                    result.push_back(Value::of_real(static_cast<double>(last_peer - begin + 1) /
+                                                    static_cast<double>(end - begin + 1)));
+                } else if (function.kind == earlier || function.kind == later) {
+                    const std::int64_t of =
+                        function.kind == earlier ? row - function.detail : row + function.detail;
+                    const bool is_there = of >= begin && of <= end;
+                    result.push_back(is_there || function.filter == no_step ? argument(of, is_there)
+                                                                            : rows[i][function.filter]);
+                } else if (function.kind == nth_of_frame) {
+                    result.push_back(argument(first + function.detail, first + function.detail <= last));
                 } else if (function.kind == first_of_frame || function.kind == last_of_frame) {
                     result.push_back(argument(function.kind == first_of_frame ? first : last, first <= last));
                 } else {
@@ -234,7 +296,9 @@ class Reference {
                             values.push_back(value);
                         }
                     }
-                    result.push_back(accumulate(function, rows[i][function.argument].type, values));
+                    result.push_back(function.kind == sum_float
+                                         ? add_in_order(values)
+                                         : accumulate(function, rows[i][function.argument].type, values));
                 }
             }
             results.push_back(result);

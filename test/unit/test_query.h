@@ -182,9 +182,13 @@ struct TestQuery {
             case AccumulatorKind::row_number:
             case AccumulatorKind::rank:
             case AccumulatorKind::dense_rank:
+            case AccumulatorKind::ntile:
                 return ValueType::int64;
             case AccumulatorKind::sum:
                 return ValueType::int128;
+            case AccumulatorKind::percent_rank:
+            case AccumulatorKind::cume_dist:
+                return ValueType::float64;
             default:
                 return columns[function.argument];
         }

@@ -195,10 +195,13 @@ ValueType result_type(AccumulatorKind kind, ValueType argument) noexcept {
         case AccumulatorKind::row_number:
         case AccumulatorKind::rank:
         case AccumulatorKind::dense_rank:
+        case AccumulatorKind::ntile:
             return ValueType::int64;
         case AccumulatorKind::sum:
             return ValueType::int128;
         case AccumulatorKind::sum_float:
+        case AccumulatorKind::percent_rank:
+        case AccumulatorKind::cume_dist:
             return ValueType::float64;
         default:
             return argument;

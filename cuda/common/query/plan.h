@@ -41,7 +41,9 @@ constexpr bool keeps_build(JoinKind kind) noexcept {
 ValueType result_type(AccumulatorKind kind, ValueType argument) noexcept;
 constexpr bool takes_argument(AccumulatorKind kind) noexcept {
     return kind != AccumulatorKind::count_rows && kind != AccumulatorKind::row_number &&
-           kind != AccumulatorKind::rank && kind != AccumulatorKind::dense_rank;
+           kind != AccumulatorKind::rank && kind != AccumulatorKind::dense_rank &&
+           kind != AccumulatorKind::ntile && kind != AccumulatorKind::percent_rank &&
+           kind != AccumulatorKind::cume_dist;
 }
 constexpr bool is_percentile(AccumulatorKind kind) noexcept {
     return kind == AccumulatorKind::percentile_discrete || kind == AccumulatorKind::percentile_continuous ||

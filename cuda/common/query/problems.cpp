@@ -298,6 +298,10 @@ bool is_argument(const Accumulator &accumulator, ValueType type) noexcept {
         case AccumulatorKind::later:
         case AccumulatorKind::first_of_frame:
         case AccumulatorKind::last_of_frame:
+        case AccumulatorKind::nth_of_frame:
+        case AccumulatorKind::ntile:
+        case AccumulatorKind::percent_rank:
+        case AccumulatorKind::cume_dist:
             break;
     }
     return false;
@@ -352,50 +356,74 @@ bool is_offset(std::int64_t bound) noexcept {
     return bound >= -max_frame_offset && bound <= max_frame_offset;
 }
 
+bool has_searchable_frame(const Node &node) noexcept {
+    return node.frame_first == partition_first ||
+           (is_offset(node.frame_first) && is_offset(node.frame_last) &&
+            node.frame_last - node.frame_first < max_searched_frame);
+}
+
 bool is_function(const Query &query, const Node &node, const Accumulator &function) noexcept {
     const std::uint32_t columns = column_count(query, node.input);
-    if (function.distinct != 0 || (function.filter != no_step &&
-                                   (function.filter >= columns ||
-                                    column_type(query, node.input, function.filter) != ValueType::boolean))) {
-        return false;
-    }
-    if (takes_argument(function.kind) && function.argument >= columns) {
-        return false;
-    }
     const bool is_filtered = function.filter != no_step;
+    if (function.distinct != 0 || (is_filtered && function.filter >= columns) ||
+        (takes_argument(function.kind) && function.argument >= columns)) {
+        return false;
+    }
+    const auto type_of = [&](std::uint16_t column) { return column_type(query, node.input, column); };
+    const bool has_condition = !is_filtered || type_of(function.filter) == ValueType::boolean;
     switch (function.kind) {
         case AccumulatorKind::count_rows:
         case AccumulatorKind::count:
-            return true;
+            return has_condition;
         case AccumulatorKind::sum:
-            return is_integer(column_type(query, node.input, function.argument));
+            return has_condition && is_integer(type_of(function.argument));
+        case AccumulatorKind::sum_float:
+            return has_condition && function.detail == 0 &&
+                   type_of(function.argument) == ValueType::float64 && has_searchable_frame(node);
         case AccumulatorKind::least:
         case AccumulatorKind::greatest:
-            return node.frame_first == partition_first ||
-                   (is_offset(node.frame_first) && is_offset(node.frame_last) &&
-                    node.frame_last - node.frame_first < max_searched_frame);
+            return has_condition && has_searchable_frame(node);
+        case AccumulatorKind::earlier:
+        case AccumulatorKind::later:
+            return !is_filtered || type_of(function.filter) == type_of(function.argument);
+        case AccumulatorKind::ntile:
+            return !is_filtered && function.detail > 0;
         case AccumulatorKind::row_number:
         case AccumulatorKind::rank:
         case AccumulatorKind::dense_rank:
-        case AccumulatorKind::earlier:
-        case AccumulatorKind::later:
         case AccumulatorKind::first_of_frame:
         case AccumulatorKind::last_of_frame:
+        case AccumulatorKind::nth_of_frame:
+        case AccumulatorKind::percent_rank:
+        case AccumulatorKind::cume_dist:
             return !is_filtered;
         default:
             return false;
     }
 }
 
+// Are there the columns that a frame by values is found with?
+bool has_frame_columns(const Query &query, const Node &node) noexcept {
+    const std::uint32_t columns = column_count(query, node.input);
+    const auto fits = [&](std::uint32_t column) {
+        return column < columns &&
+               column_type(query, node.input, column) == column_type(query, node.input, node.frame_key);
+    };
+    return node.sort_keys.count == node.partition_keys + 1 && node.frame_key < columns &&
+           (node.frame_first != values_first || fits(node.frame_from)) &&
+           (node.frame_last != values_last || fits(node.frame_to));
+}
+
 const char *problem_of_window(const Query &query, const Node &node) noexcept {
     if (!is_sorted_by_columns(query, node) || node.partition_keys > node.sort_keys.count) {
         return "a window has no such sort keys";
     }
-    const bool begins =
-        node.frame_first == partition_first || node.frame_first == peers_first || is_offset(node.frame_first);
-    const bool ends =
-        node.frame_last == partition_last || node.frame_last == peers_last || is_offset(node.frame_last);
-    if (!begins || !ends) {
+    const bool is_by_values = node.frame_first == values_first || node.frame_last == values_last;
+    const bool begins = node.frame_first == partition_first || node.frame_first == peers_first ||
+                        node.frame_first == values_first || is_offset(node.frame_first);
+    const bool ends = node.frame_last == partition_last || node.frame_last == peers_last ||
+                      node.frame_last == values_last || is_offset(node.frame_last);
+    if (!begins || !ends || (is_by_values && !has_frame_columns(query, node))) {
         return "a window has no such frame";
     }
     if (node.accumulators.count > max_accumulators ||

@@ -29,10 +29,14 @@ struct WindowColumn {
     __device__ std::uint64_t lower(std::uint64_t row) const {
         return type == ValueType::int128 ? values[2 * row] : 0;
     }
-    __device__ bool is_less(std::uint64_t one, std::uint64_t other) const {
+    // Of two columns of one type.
+    __device__ bool is_less(std::uint64_t one, const WindowColumn &column, std::uint64_t other) const {
         const std::uint64_t own = upper(one);
-        const std::uint64_t others = upper(other);
-        return own != others ? own < others : lower(one) < lower(other);
+        const std::uint64_t others = column.upper(other);
+        return own != others ? own < others : lower(one) < column.lower(other);
+    }
+    __device__ bool is_less(std::uint64_t one, std::uint64_t other) const {
+        return is_less(one, *this, other);
     }
     __device__ bool is_same(std::uint64_t one, std::uint64_t other) const {
         const bool is_one_null = is_null(one);
@@ -46,6 +50,27 @@ WindowColumn view_of_column(const Table &table, std::uint32_t column) {
     return {own.values.data(), own.nulls.size() > 0 ? own.nulls.data() : nullptr, own.type};
 }
 
+// The columns of a frame by values.
+struct FrameValues {
+    WindowColumn key;
+    WindowColumn from;
+    WindowColumn to;
+
+    __device__ bool is_null(std::uint64_t row) const { return key.is_null(row); }
+    __device__ bool is_less_than_from(std::uint64_t row, std::uint64_t of) const {
+        return key.is_less(row, from, of);
+    }
+    __device__ bool is_greater_than_from(std::uint64_t row, std::uint64_t of) const {
+        return from.is_less(of, key, row);
+    }
+    __device__ bool is_less_than_to(std::uint64_t row, std::uint64_t of) const {
+        return key.is_less(row, to, of);
+    }
+    __device__ bool is_greater_than_to(std::uint64_t row, std::uint64_t of) const {
+        return to.is_less(of, key, row);
+    }
+};
+
 // By row, the numbers of its partition and of its peers, from 1 on, and by number their first and last rows.
 struct PlacesView {
     const std::uint32_t *partitions;
@@ -55,8 +80,8 @@ struct PlacesView {
     std::uint32_t *peers_first;
     std::uint32_t *peers_last;
     std::uint64_t rows;
-    std::int64_t frame_first;
-    std::int64_t frame_last;
+    Frame bounds;
+    FrameValues values;
 
     __device__ WindowPlace place(std::uint64_t row) const {
         const std::uint32_t partition = partitions[row] - 1;
@@ -64,9 +89,7 @@ struct PlacesView {
         return {row, partition_first[partition], partition_last[partition], peers_first[own_peers],
                 peers_last[own_peers]};
     }
-    __device__ FrameRows frame(const WindowPlace &place) const {
-        return frame_of(frame_first, frame_last, place);
-    }
+    __device__ FrameRows frame(const WindowPlace &place) const { return frame_of(bounds, place, values); }
 };
 
 __global__ void find_begins_kernel(const WindowColumn *keys, std::uint32_t partition_keys,
@@ -115,15 +138,83 @@ struct ArgumentView {
     }
 };
 
-__global__ void number_kernel(AccumulatorKind kind, const PlacesView view, std::uint64_t *numbers) {
+__global__ void number_kernel(AccumulatorKind kind, std::uint32_t detail, const PlacesView view,
+                              std::uint64_t *numbers) {
     const std::uint64_t row = plain_index();
     if (row >= view.rows) {
         return;
     }
     const WindowPlace place = view.place(row);
-    numbers[row] = kind == AccumulatorKind::row_number ? row - place.partition_first + 1
-                   : kind == AccumulatorKind::rank     ? place.peers_first - place.partition_first + 1
-                                                   : view.peers[row] - view.peers[place.partition_first] + 1;
+    numbers[row] =
+        number_of_function(kind, detail, place, view.peers[row] - view.peers[place.partition_first]);
+}
+
+__global__ void share_kernel(AccumulatorKind kind, const PlacesView view, std::uint64_t *shares) {
+    const std::uint64_t row = plain_index();
+    if (row < view.rows) {
+        shares[row] = bits_of_float(share_of_function(kind, view.place(row)));
+    }
+}
+
+// Adds rows in their order. A warp takes a partition, of which each thread reads a row and all of them add
+// every row's.
+__global__ void sum_partitions_kernel(const PlacesView view, const ArgumentView argument, double *sums) {
+    const std::uint32_t lane = threadIdx.x % 32;
+    const std::uint64_t warps = std::uint64_t{gridDim.x} * blockDim.x / 32;
+    const std::uint64_t partitions = view.partitions[view.rows - 1];
+    for (std::uint64_t partition = plain_index() / 32; partition < partitions; partition += warps) {
+        const std::uint64_t end = std::uint64_t{view.partition_last[partition]} + 1;
+        double sum = 0;
+        bool is_there = false;
+        for (std::uint64_t first = view.partition_first[partition]; first < end; first += 32) {
+            const std::uint64_t row = first + lane;
+            const bool counts = row < end && argument.counts(row);
+            const double value = counts ? float_of_bits(argument.argument.values[row]) : 0;
+            const std::uint32_t counted = __ballot_sync(0xffffffff, counts);
+            double own = 0;
+            for (std::uint32_t other = 0; other < 32; ++other) {
+                const double added = __shfl_sync(0xffffffff, value, static_cast<int>(other));
+                if ((counted >> other & 1) != 0) {
+                    sum = is_there ? sum + added : added;
+                    is_there = true;
+                }
+                own = other == lane ? sum : own;
+            }
+            if (row < end) {
+                sums[row] = own;
+            }
+        }
+    }
+}
+
+// `sums` are those up to each row of its partition; null: frames are short, and added up one by one.
+__global__ void give_float_sums_kernel(const PlacesView view, const ArgumentView argument,
+                                       const std::uint64_t *counts, const double *sums, std::uint64_t *values,
+                                       std::uint64_t *nulls) {
+    const std::uint64_t row = plain_index();
+    if (row >= view.rows) {
+        return;
+    }
+    const FrameRows frame = view.frame(view.place(row));
+    if (counts[frame.end] == counts[frame.first]) {
+        values[row] = 0;
+        set_null(nulls, row);
+        return;
+    }
+    if (sums != nullptr) {
+        values[row] = bits_of_float(sums[frame.end - 1]);
+        return;
+    }
+    double sum = 0;
+    bool is_there = false;
+    for (std::uint64_t other = frame.first; other < frame.end; ++other) {
+        if (argument.counts(other)) {
+            const double added = float_of_bits(argument.argument.values[other]);
+            sum = is_there ? sum + added : added;
+            is_there = true;
+        }
+    }
+    values[row] = bits_of_float(sum);
 }
 
 __global__ void take_counts_kernel(const ArgumentView view, std::uint64_t rows, std::uint64_t *counts) {
@@ -226,15 +317,21 @@ __global__ void give_extremes_kernel(const PlacesView view, const Better better,
     give_argument(better.argument, found == none ? not_in_partition : found, row, values, nulls);
 }
 
+// Where there is no such row, the row's own of `instead` is given, if there is such a column.
 __global__ void give_arguments_kernel(AccumulatorKind kind, std::uint32_t detail, const PlacesView view,
-                                      const WindowColumn argument, std::uint64_t *values,
-                                      std::uint64_t *nulls) {
+                                      const WindowColumn argument, const WindowColumn instead,
+                                      std::uint64_t *values, std::uint64_t *nulls) {
     const std::uint64_t row = plain_index();
     if (row >= view.rows) {
         return;
     }
     const WindowPlace place = view.place(row);
-    give_argument(argument, row_of_function(kind, detail, place, view.frame(place)), row, values, nulls);
+    const std::uint64_t of = row_of_function(kind, detail, place, view.frame(place));
+    if (of == not_in_partition && instead.values != nullptr) {
+        give_argument(instead, row, row, values, nulls);
+    } else {
+        give_argument(argument, of, row, values, nulls);
+    }
 }
 
 // The functions of one window.
@@ -256,8 +353,8 @@ class WindowCall {
                 bounds_.data() + 2 * rows_,
                 bounds_.data() + 3 * rows_,
                 rows_,
-                node.frame_first,
-                node.frame_last} {
+                frame_of_node(query, node),
+                frame_values()} {
         find_places();
     }
 
@@ -265,13 +362,25 @@ class WindowCall {
         switch (function.kind) {
             case AccumulatorKind::row_number:
             case AccumulatorKind::rank:
-            case AccumulatorKind::dense_rank: {
+            case AccumulatorKind::dense_rank:
+            case AccumulatorKind::ntile: {
                 const Table::Column &column = table_.add(call_, ValueType::int64, false);
                 number_kernel<<<plain_blocks(rows_), plain_threads, 0, call_.stream()>>>(
-                    function.kind, view_, column.values.data());
+                    function.kind, function.detail, view_, column.values.data());
                 device::check_launch("number_kernel");
                 break;
             }
+            case AccumulatorKind::percent_rank:
+            case AccumulatorKind::cume_dist: {
+                const Table::Column &column = table_.add(call_, ValueType::float64, false);
+                share_kernel<<<plain_blocks(rows_), plain_threads, 0, call_.stream()>>>(function.kind, view_,
+                                                                                        column.values.data());
+                device::check_launch("share_kernel");
+                break;
+            }
+            case AccumulatorKind::sum_float:
+                add_float_sums(function);
+                break;
             case AccumulatorKind::count_rows:
             case AccumulatorKind::count:
             case AccumulatorKind::sum:
@@ -283,9 +392,11 @@ class WindowCall {
                 break;
             default: {
                 const WindowColumn argument = view_of_column(table_, function.argument);
+                const WindowColumn instead =
+                    function.filter == no_step ? WindowColumn{} : view_of_column(table_, function.filter);
                 const OutputView column = view_of(table_.add(call_, argument.type, true));
                 give_arguments_kernel<<<plain_blocks(rows_), plain_threads, 0, call_.stream()>>>(
-                    function.kind, function.detail, view_, argument, column.values, column.nulls);
+                    function.kind, function.detail, view_, argument, instead, column.values, column.nulls);
                 device::check_launch("give_arguments_kernel");
             }
         }
@@ -299,6 +410,16 @@ class WindowCall {
                 return cub::DeviceScan::InclusiveScan(scratch, bytes, numbers, numbers, cuda::std::plus<>(),
                                                       count, call_.stream());
             });
+    }
+
+    FrameValues frame_values() const {
+        const auto column = [&](bool is_there, std::uint32_t number) {
+            return is_there ? view_of_column(table_, number) : WindowColumn{};
+        };
+        const bool has_from = node_.frame_first == values_first;
+        const bool has_to = node_.frame_last == values_last;
+        return {column(has_from || has_to, node_.frame_key), column(has_from, node_.frame_from),
+                column(has_to, node_.frame_to)};
     }
 
     void find_places() {
@@ -330,15 +451,40 @@ class WindowCall {
         return view;
     }
 
-    void add_sums(const Accumulator &function) {
-        const bool adds = function.kind == AccumulatorKind::sum;
-        const ArgumentView argument = argument_of(function);
-        const Buffer<std::uint64_t> counts = call_.buffer<std::uint64_t>(rows_ + 1);
-        const Buffer<UInt128> sums = call_.buffer<UInt128>(adds ? rows_ + 1 : 0);
+    // Of all rows before each one, how many count.
+    Buffer<std::uint64_t> count_before(const ArgumentView &argument) const {
+        Buffer<std::uint64_t> counts = call_.buffer<std::uint64_t>(rows_ + 1);
         take_counts_kernel<<<plain_blocks(rows_ + 1), plain_threads, 0, call_.stream()>>>(argument, rows_,
                                                                                           counts.data());
         device::check_launch("take_counts_kernel");
         device::exclusive_sums(call_, counts.data(), counts.data(), rows_ + 1);
+        return counts;
+    }
+
+    void add_float_sums(const Accumulator &function) {
+        constexpr std::uint64_t max_warps = 1 << 16;
+        const ArgumentView argument = argument_of(function);
+        const Buffer<std::uint64_t> counts = count_before(argument);
+        const bool begins_with_partition = node_.frame_first == partition_first;
+        const Buffer<double> sums = call_.buffer<double>(begins_with_partition ? rows_ : 0);
+        if (begins_with_partition) {
+            const std::uint64_t threads = 32 * std::min(rows_, max_warps);
+            sum_partitions_kernel<<<plain_blocks(threads), plain_threads, 0, call_.stream()>>>(
+                view_, argument, sums.data());
+            device::check_launch("sum_partitions_kernel");
+        }
+        const OutputView column = view_of(table_.add(call_, ValueType::float64, true));
+        give_float_sums_kernel<<<plain_blocks(rows_), plain_threads, 0, call_.stream()>>>(
+            view_, argument, counts.data(), begins_with_partition ? sums.data() : nullptr, column.values,
+            column.nulls);
+        device::check_launch("give_float_sums_kernel");
+    }
+
+    void add_sums(const Accumulator &function) {
+        const bool adds = function.kind == AccumulatorKind::sum;
+        const ArgumentView argument = argument_of(function);
+        const Buffer<std::uint64_t> counts = count_before(argument);
+        const Buffer<UInt128> sums = call_.buffer<UInt128>(adds ? rows_ + 1 : 0);
         if (adds) {
             take_summands_kernel<<<plain_blocks(rows_ + 1), plain_threads, 0, call_.stream()>>>(
                 argument, rows_, sums.data());

@@ -20,6 +20,7 @@ struct Scratch {
     Buffer<std::uint64_t> peers_last;
     Buffer<std::uint64_t> counts;  // of rows that count, before each row; one more
     Buffer<UInt128> sums;          // likewise
+    Buffer<double> float_sums;     // up to each row that counts, from the first one on
     Buffer<std::uint64_t> best;    // the row with the least or greatest argument so far
 };
 
@@ -45,7 +46,8 @@ class Window {
           rows_(rows),
           written_(*written),
           columns_(layout.types.size()),
-          has_peers_(looks_at_peers(query, node)) {
+          has_peers_(looks_at_peers(query, node)),
+          frame_(query::frame_of_node(query, node)) {
         for (std::uint32_t k = 0; k < node.sort_keys.count; ++k) {
             const std::uint32_t column = query.sort_keys[node.sort_keys.first + k].column;
             const ValueType type = layout.types[column];
@@ -125,15 +127,20 @@ class Window {
 
     // Does any function look at rows that equal a row by all sort keys?
     static bool looks_at_peers(const query::Query &query, const query::Node &node) {
-        const bool has_frame = node.frame_first == query::peers_first || node.frame_last == query::peers_last;
+        const bool has_frame = node.frame_first == query::peers_first ||
+                               node.frame_last == query::peers_last ||
+                               query::frame_of_node(query, node).is_by_values();
         return std::any_of(query.accumulators + node.accumulators.first,
                            query.accumulators + node.accumulators.first + node.accumulators.count,
                            [&](const Accumulator &function) {
                                switch (function.kind) {
                                    case AccumulatorKind::rank:
                                    case AccumulatorKind::dense_rank:
+                                   case AccumulatorKind::percent_rank:
+                                   case AccumulatorKind::cume_dist:
                                        return true;
                                    case AccumulatorKind::row_number:
+                                   case AccumulatorKind::ntile:
                                    case AccumulatorKind::earlier:
                                    case AccumulatorKind::later:
                                        return false;
@@ -142,6 +149,29 @@ class Window {
                                }
                            });
     }
+
+    // Of a frame by values.
+    bool is_less(std::uint64_t one, std::uint32_t column, std::uint64_t other,
+                 std::uint32_t others_column) const {
+        return order_of(one, column) < order_of(other, others_column);
+    }
+    struct FrameValues {
+        const Window &window;
+
+        bool is_null(std::uint64_t row) const { return window.is_null(row, window.node_.frame_key); }
+        bool is_less_than_from(std::uint64_t row, std::uint64_t of) const {
+            return window.is_less(row, window.node_.frame_key, of, window.node_.frame_from);
+        }
+        bool is_greater_than_from(std::uint64_t row, std::uint64_t of) const {
+            return window.is_less(of, window.node_.frame_from, row, window.node_.frame_key);
+        }
+        bool is_less_than_to(std::uint64_t row, std::uint64_t of) const {
+            return window.is_less(row, window.node_.frame_key, of, window.node_.frame_to);
+        }
+        bool is_greater_than_to(std::uint64_t row, std::uint64_t of) const {
+            return window.is_less(of, window.node_.frame_to, row, window.node_.frame_key);
+        }
+    };
 
     bool counts(const Accumulator &function, std::uint64_t row) const {
         return (function.filter == query::no_step ||
@@ -185,7 +215,7 @@ class Window {
                 check_cancelled(workers_.stream);
             }
             place.peers_last = scratch.peers_last[place.row - first];
-            visit(place, groups, query::frame_of(node_.frame_first, node_.frame_last, place));
+            visit(place, groups, query::frame_of(frame_, place, FrameValues{*this}));
             if (place.row == place.peers_last) {
                 place.peers_first = place.row + 1;
                 ++groups;
@@ -201,6 +231,9 @@ class Window {
     }
     void set_number(std::uint64_t row, std::uint32_t column, std::uint64_t number) const {
         *result(row, column) = number;
+    }
+    void set_real(std::uint64_t row, std::uint32_t column, double number) const {
+        query::Words<double>::write(number, result(row, column));
     }
     // The argument of another row; NULL of none.
     void set_argument(std::uint64_t row, std::uint32_t column, std::uint32_t argument,
@@ -220,14 +253,27 @@ class Window {
             case AccumulatorKind::row_number:
             case AccumulatorKind::rank:
             case AccumulatorKind::dense_rank:
+            case AccumulatorKind::ntile:
                 for_rows(first, end, *scratch,
                          [&](const query::WindowPlace &place, std::uint64_t groups, const auto &) {
-                             set_number(place.row, column,
-                                        function.kind == AccumulatorKind::row_number ? place.row - first + 1
-                                        : function.kind == AccumulatorKind::rank
-                                            ? place.peers_first - first + 1
-                                            : groups + 1);
+                             set_number(
+                                 place.row, column,
+                                 query::number_of_function(function.kind, function.detail, place, groups));
                          });
+                break;
+            case AccumulatorKind::percent_rank:
+            case AccumulatorKind::cume_dist:
+                for_rows(first, end, *scratch,
+                         [&](const query::WindowPlace &place, std::uint64_t, const auto &) {
+                             set_real(place.row, column, query::share_of_function(function.kind, place));
+                         });
+                break;
+            case AccumulatorKind::sum_float:
+                write_float_sums(function, column, first, end, scratch);
+                break;
+            case AccumulatorKind::earlier:
+            case AccumulatorKind::later:
+                write_others(function, column, first, end, scratch);
                 break;
             case AccumulatorKind::count_rows:
             case AccumulatorKind::count:
@@ -292,6 +338,60 @@ class Window {
                  });
     }
 
+    // Of rows before or behind; what is given in place of those that aren't there is the row's own.
+    void write_others(const Accumulator &function, std::uint32_t column, std::uint64_t first,
+                      std::uint64_t end, Scratch *scratch) const {
+        for_rows(first, end, *scratch,
+                 [&](const query::WindowPlace &place, std::uint64_t, const query::FrameRows &frame) {
+                     const std::uint64_t of =
+                         query::row_of_function(function.kind, function.detail, place, frame);
+                     if (of == query::not_in_partition && function.filter != query::no_step) {
+                         set_argument(place.row, column, function.filter, place.row);
+                     } else {
+                         set_argument(place.row, column, function.argument, of);
+                     }
+                 });
+    }
+
+    // Rows are added in their order, as PostgreSQL adds them, so that each sum is rounded as there.
+    void write_float_sums(const Accumulator &function, std::uint32_t column, std::uint64_t first,
+                          std::uint64_t end, Scratch *scratch) const {
+        struct Sum {
+            double value;
+            bool is_there;
+        };
+        const auto add = [&](Sum sum, std::uint64_t row) {
+            if (!counts(function, row)) {
+                return sum;
+            }
+            const double value = query::Words<double>::read(words(row, function.argument));
+            return Sum{sum.is_there ? sum.value + value : value, true};
+        };
+        const bool begins_with_partition = node_.frame_first == query::partition_first;
+        make_room(&scratch->float_sums, begins_with_partition ? end - first : 0);
+        Sum all = {};
+        std::uint64_t first_counted = end;
+        for (std::uint64_t row = first; begins_with_partition && row < end; ++row) {
+            all = add(all, row);
+            first_counted = all.is_there && first_counted == end ? row : first_counted;
+            scratch->float_sums[row - first] = all.value;
+        }
+        for_rows(first, end, *scratch,
+                 [&](const query::WindowPlace &place, std::uint64_t, const query::FrameRows &frame) {
+                     Sum sum = {};
+                     if (begins_with_partition && !frame.is_empty()) {
+                         sum = {scratch->float_sums[frame.end - 1 - first], frame.end > first_counted};
+                     }
+                     for (std::uint64_t row = frame.first; !begins_with_partition && row < frame.end; ++row) {
+                         sum = add(sum, row);
+                     }
+                     set_real(place.row, column, sum.value);
+                     if (!sum.is_there) {
+                         set_null(place.row, column);
+                     }
+                 });
+    }
+
     std::uint64_t better(const Accumulator &function, std::uint64_t one, std::uint64_t other) const {
         if (one == query::not_in_partition || other == query::not_in_partition) {
             return one == query::not_in_partition ? other : one;
@@ -334,6 +434,7 @@ class Window {
     QueryRows &written_;
     std::size_t columns_;
     bool has_peers_;
+    query::Frame frame_;
     std::vector<Key> keys_;
 };
 

@@ -135,7 +135,7 @@ enum class AccumulatorKind : std::uint8_t {
     sum,  // int64 or int128 to int128; fails where it overflows. NULL of nothing, as all from here on
     // float64: the exact sum, correctly rounded; NaN and infinities as additions would have them. From
     // `detail` 1 on what is left of the sum when those of lower details are taken away, rounded; 0 where the
-    // sum isn't finite.
+    // sum isn't finite. Of a window: the sum of the frame's rows one after the other, each time rounded.
     sum_float,
     least,  // the argument's type, by SQL's order
     greatest,
@@ -158,6 +158,14 @@ enum class AccumulatorKind : std::uint8_t {
     later,    // `detail` rows behind
     first_of_frame,
     last_of_frame,
+    nth_of_frame,  // the frame's row number `detail`, from 0 on
+    // int64, from 1 on: the row's of `detail` parts of the partition, of which the first ones have one row
+    // more than the others. There are no more parts than rows.
+    ntile,
+    // float64: how many rows of the partition come before the row's peers, of all but one (0 of one); how
+    // many don't come behind its peers, of all.
+    percent_rank,
+    cume_dist,
 };
 
 inline constexpr std::uint32_t sum_parts = 4;
@@ -166,20 +174,26 @@ struct Accumulator {
     AccumulatorKind kind;
     std::uint8_t distinct;   // of count and sums: each value of a group once
     std::uint16_t argument;  // step
-    std::uint16_t filter;    // only rows of which this step is true; no_step: all
+    // Only rows of which this step is true; no_step: all. Of earlier and later: what is given where there is
+    // no such row, of the argument's type; no_step: NULL.
+    std::uint16_t filter;
     std::uint16_t reserved;
     std::uint32_t detail;
 };
 static_assert(sizeof(Accumulator) == 12);
 
 // A window's frame is rows of the row's partition: from row number `frame_first` to `frame_last`, relative to
-// the row, or from and to one of these.
+// the row, or from and to one of these. A frame by values (values_first, values_last) begins with the first
+// row that doesn't come before the row's own `frame_from` by `frame_key`, and ends with the last that doesn't
+// come behind `frame_to`. Of a row whose key is NULL that are its peers.
 inline constexpr std::int64_t partition_first = INT64_MIN;
 inline constexpr std::int64_t peers_first = INT64_MIN + 1;
+inline constexpr std::int64_t values_first = INT64_MIN + 2;
 inline constexpr std::int64_t partition_last = INT64_MAX;
 inline constexpr std::int64_t peers_last = INT64_MAX - 1;
+inline constexpr std::int64_t values_last = INT64_MAX - 2;
 inline constexpr std::int64_t max_frame_offset = std::int64_t(1) << 40;
-// Of a frame that doesn't begin with the partition, least and greatest look at all of its rows.
+// Of a frame that doesn't begin with the partition, least, greatest and sum_float look at all of its rows.
 inline constexpr std::int64_t max_searched_frame = 1024;
 
 struct SortKey {
@@ -213,10 +227,15 @@ struct Node {
     Span sort_keys;                // sort, window
     std::uint32_t partition_keys;  // window: rows that are equal by so many of the first sort keys are one
                                    // partition. It may have least, greatest, sums and counts without distinct
-    std::int64_t frame_first;      // window
-    std::int64_t frame_last;       // window
-    std::uint64_t limit;           // sort: UINT64_MAX: all rows. compute: stop after so many rows, whichever
-    std::uint64_t expected_rows;   // of the result, as the planner thinks; a hint
+    // Window by values: columns of one type, of which the key has the order of the only sort key that isn't
+    // one of partitions, and is NULL where that is.
+    std::uint32_t frame_key;
+    std::uint32_t frame_from;
+    std::uint32_t frame_to;
+    std::int64_t frame_first;     // window
+    std::int64_t frame_last;      // window
+    std::uint64_t limit;          // sort: UINT64_MAX: all rows. compute: stop after so many rows, whichever
+    std::uint64_t expected_rows;  // of the result, as the planner thinks; a hint
 };
 
 // The number of a run's table among the query's `blocks`, or no_table.
