@@ -110,14 +110,50 @@ SELECT count(*) FROM (SELECT row_number() OVER (ORDER BY id) FROM reading WHERE 
 SELECT count(*), max(n) FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM reading LIMIT 10) AS r
 SELECT sum(share) FROM (SELECT 1000 / (id - 1 - row_number() OVER (ORDER BY id) + 2) AS share FROM reading) AS r
 $list$);
--- PostgreSQL's own windows: frames by distance or with an exclusion, other functions, sums of floats, defaults of lag, offsets that aren't constant.
+-- Shares and parts of partitions, rows of frames, and what is given where there is no such row.
 SELECT * FROM compare_all($list$
-SELECT id, sum(id) OVER (ORDER BY day RANGE BETWEEN '3 days' PRECEDING AND CURRENT ROW) FROM reading
-SELECT id, sum(id) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW) FROM reading
-SELECT id, percent_rank() OVER (PARTITION BY name ORDER BY note, id), ntile(4) OVER (ORDER BY id), cume_dist() OVER (ORDER BY id), nth_value(id, 2) OVER (ORDER BY id) FROM reading
-SELECT id, sum(value) OVER (PARTITION BY device ORDER BY id), lag(id, 1, 0) OVER (ORDER BY id), lag(id, id % 3) OVER (ORDER BY id) FROM reading
-SELECT id, min(price) OVER (ORDER BY id ROWS BETWEEN 2000 PRECEDING AND CURRENT ROW), stddev(price) OVER (PARTITION BY device), string_agg(note, ',') OVER (PARTITION BY device ORDER BY id) FROM reading
+SELECT id, percent_rank() OVER (PARTITION BY name ORDER BY note), cume_dist() OVER (PARTITION BY name ORDER BY note), cume_dist() OVER (ORDER BY id), percent_rank() OVER (PARTITION BY id) FROM reading
+SELECT id, ntile(4) OVER (ORDER BY id), ntile(1) OVER (ORDER BY id), ntile(1000) OVER (PARTITION BY device ORDER BY id), ntile(7) OVER (PARTITION BY day ORDER BY price, id) FROM reading
+SELECT id, nth_value(id, 2) OVER (ORDER BY id), nth_value(name, 3) OVER (PARTITION BY device ORDER BY id ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING), nth_value(day, 1) OVER (PARTITION BY day) FROM reading
+SELECT id, lag(id, 1, 0) OVER (ORDER BY id), lead(price, 2, 0) OVER (PARTITION BY device ORDER BY id), lag(price, 2, price) OVER (PARTITION BY device ORDER BY id), lag(name, 1, note) OVER (PARTITION BY day ORDER BY id) FROM reading
+SELECT id, lag(name, 1, 'none') OVER (PARTITION BY day ORDER BY id), lag(free, 1, 0.0000) OVER (PARTITION BY device ORDER BY id), lag(free, 3, free) OVER (PARTITION BY device ORDER BY id), lead(id, 1, NULL) OVER (ORDER BY id) FROM reading
+SELECT id, lag(at, 1, at) OVER (PARTITION BY device ORDER BY id), lag(day, -1, '2030-01-01') OVER (ORDER BY id), lag(is_good, 1, false) OVER (ORDER BY id), lag(value, 1, -0.0) OVER (PARTITION BY device ORDER BY id) FROM reading
+SELECT name, count(*), min(part), max(share) FROM (SELECT name, ntile(5) OVER (PARTITION BY name ORDER BY id) AS part, percent_rank() OVER (PARTITION BY device ORDER BY price) AS share FROM reading) AS r GROUP BY 1
+SELECT part, count(*), sum(price) FROM (SELECT price, ntile(10) OVER (ORDER BY price DESC, id) AS part FROM reading WHERE price > 0) AS r GROUP BY 1
+SELECT count(*) FILTER (WHERE before = 0), sum(id - before) FROM (SELECT id, lag(id, 1, 0) OVER (PARTITION BY device ORDER BY id) AS before FROM reading) AS r
 $list$);
+-- Sums of floats are added up in the rows' order.
+SELECT * FROM compare_all($list$
+SELECT id, sum(value) OVER (PARTITION BY device ORDER BY id), avg(value) OVER (PARTITION BY device ORDER BY id) FROM reading WHERE value <> 'NaN'
+SELECT id, sum(value) OVER (PARTITION BY device ORDER BY id ROWS BETWEEN 3 PRECEDING AND 2 FOLLOWING), avg(value) OVER (ORDER BY id ROWS BETWEEN 20 PRECEDING AND 10 PRECEDING), sum(value) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND CURRENT ROW) FROM reading
+SELECT id, avg(value / 3) FILTER (WHERE is_good) OVER (PARTITION BY device ORDER BY id), sum(value * 0.1) FILTER (WHERE id % 3 = 0) OVER (ORDER BY id) FROM reading WHERE value <> 'NaN'
+SELECT id, avg(value::float4) OVER (PARTITION BY device ORDER BY id ROWS 4 PRECEDING), sum(value) OVER (PARTITION BY id) FROM reading
+SELECT device, max(total) FROM (SELECT device, sum(value) OVER (PARTITION BY device ORDER BY id) AS total FROM reading WHERE value <> 'NaN') AS r GROUP BY 1
+$list$);
+-- Frames by values.
+SELECT * FROM compare_all($list$
+SELECT id, sum(id) OVER (ORDER BY day RANGE BETWEEN '3 days' PRECEDING AND CURRENT ROW), count(*) OVER (PARTITION BY device ORDER BY at RANGE BETWEEN '10 days' PRECEDING AND '1 hour' FOLLOWING) FROM reading
+SELECT id, count(*) OVER (ORDER BY price RANGE BETWEEN 2.5 PRECEDING AND 0.25 FOLLOWING), sum(price) OVER (PARTITION BY day ORDER BY price DESC RANGE BETWEEN 20 PRECEDING AND 10 PRECEDING), avg(price) OVER (ORDER BY price DESC NULLS LAST RANGE 5 PRECEDING) FROM reading
+SELECT id, count(*) OVER (ORDER BY price NULLS FIRST RANGE BETWEEN 1 FOLLOWING AND 3 FOLLOWING), count(*) OVER (ORDER BY free RANGE BETWEEN 1.000 PRECEDING AND UNBOUNDED FOLLOWING), count(price) OVER (ORDER BY value DESC RANGE BETWEEN 2.5 PRECEDING AND 100 FOLLOWING) FROM reading
+SELECT id, sum(price) OVER (PARTITION BY name ORDER BY id RANGE BETWEEN 100 PRECEDING AND 100 FOLLOWING), count(*) OVER (ORDER BY device RANGE BETWEEN 2::int8 PRECEDING AND CURRENT ROW), max(id) OVER (PARTITION BY name ORDER BY id RANGE BETWEEN UNBOUNDED PRECEDING AND 300 PRECEDING) FROM reading
+SELECT id, count(*) OVER (ORDER BY wide RANGE BETWEEN 500 PRECEDING AND 400 FOLLOWING), first_value(price) OVER (PARTITION BY device ORDER BY at RANGE BETWEEN '1 month' PRECEDING AND CURRENT ROW) IS NULL FROM reading
+SELECT id, count(*) OVER (PARTITION BY device ORDER BY date_trunc('day', at) RANGE BETWEEN '2 days' PRECEDING AND CURRENT ROW), count(*) OVER (ORDER BY day - date '2025-01-01' RANGE 1 PRECEDING) FROM reading
+SELECT day, max(recent) FROM (SELECT day, sum(price) OVER (PARTITION BY device ORDER BY at RANGE BETWEEN '7 days' PRECEDING AND CURRENT ROW) AS recent FROM reading) AS r GROUP BY 1
+SELECT day, sum(p) OVER (ORDER BY day RANGE BETWEEN '6 days' PRECEDING AND CURRENT ROW) FROM (SELECT day, sum(price) AS p FROM reading GROUP BY day) AS r
+$list$);
+-- PostgreSQL's own windows: an exclusion, offsets by groups, other functions, offsets and defaults that aren't known or fail, frames that would be looked at row by row.
+SELECT * FROM compare_all($list$
+SELECT id, sum(id) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW) FROM reading
+SELECT id, sum(id) OVER (ORDER BY day GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM reading
+SELECT id, lag(id, id % 3) OVER (ORDER BY id) FROM reading
+SELECT id, lag(id, 1, 7 / (id - 1)) OVER (ORDER BY id) FROM reading WHERE id > 1
+SELECT id, min(price) OVER (ORDER BY id ROWS BETWEEN 2000 PRECEDING AND CURRENT ROW), stddev(price) OVER (PARTITION BY device), string_agg(note, ',') OVER (PARTITION BY device ORDER BY id) FROM reading
+SELECT id, sum(value::float4) OVER (PARTITION BY device ORDER BY id) FROM reading
+SELECT id, avg(value) OVER (PARTITION BY device ORDER BY at RANGE BETWEEN '1 day' PRECEDING AND CURRENT ROW) FROM reading WHERE id < 500
+$list$);
+SELECT id, ntile(0) OVER (ORDER BY id) FROM reading;
+SELECT id, nth_value(id, 0) OVER (ORDER BY id) FROM reading;
+SELECT id, sum(id) OVER (ORDER BY day RANGE BETWEEN '-1 day' PRECEDING AND CURRENT ROW) FROM reading;
 SELECT id, sum(id) OVER (ORDER BY id ROWS BETWEEN -1 PRECEDING AND CURRENT ROW) FROM reading;
 SELECT id, sum(wide) OVER (ORDER BY id)::int8 FROM reading;
 -- Statements that are prepared, rows of the transaction, and a cursor.

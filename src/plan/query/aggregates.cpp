@@ -467,12 +467,15 @@ static ValueType type_of_accumulator(const Program &program, const engine::Accum
             return ValueType::int128;
         case AccumulatorKind::sum_float:
         case AccumulatorKind::percentile_continuous:
+        case AccumulatorKind::percent_rank:
+        case AccumulatorKind::cume_dist:
             return ValueType::float64;
         case AccumulatorKind::count_rows:
         case AccumulatorKind::count:
         case AccumulatorKind::row_number:
         case AccumulatorKind::rank:
         case AccumulatorKind::dense_rank:
+        case AccumulatorKind::ntile:
             return ValueType::int64;
         default:
             return program.steps[accumulator.argument].type;

@@ -88,6 +88,10 @@ struct CompiledWindow {
     int partition_keys;
     int64 frame_first;
     int64 frame_last;
+    // Of a frame by values: columns.
+    uint16 frame_key;
+    uint16 frame_from;
+    uint16 frame_to;
     uint32 first;
     uint32 count;
 };

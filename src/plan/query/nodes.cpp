@@ -363,6 +363,9 @@ static void add_windows(Building *building, const CompiledQuery &compiled, engin
         window.partition_keys = static_cast<uint32>(own.partition_keys);
         window.frame_first = own.frame_first;
         window.frame_last = own.frame_last;
+        window.frame_key = own.frame_key;
+        window.frame_from = own.frame_from;
+        window.frame_to = own.frame_to;
         window.accumulators = {first + own.first, own.count};
         window.limit = PG_UINT64_MAX;
         window.expected_rows = given.expected_rows;

@@ -420,7 +420,8 @@ void read_result(const CompiledQuery &compiled, const RecordLayout &layout, cons
                 result.type == FLOAT4OID ? Float4GetDatum(static_cast<float4>(real)) : Float8GetDatum(real);
             return;
         case ResultKind::FloatAverage:
-            *value = Float8GetDatum(real / static_cast<double>(count()));
+            // PostgreSQL adds to 0, which -0 becomes by that.
+            *value = Float8GetDatum((0.0 + real) / static_cast<double>(count()));
             return;
         case ResultKind::Deviation:
             *value = read_deviation(layout, result, record, is_null);

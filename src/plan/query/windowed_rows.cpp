@@ -9,7 +9,7 @@
 #include "plan/query/node.h"
 #include "plan/query/path.h"
 #include "plan/query/top.h"
-#include "plan/query/windows.h"
+#include "plan/query/window_frames.h"
 
 namespace pg_gpu::plan::query {
 
@@ -21,14 +21,21 @@ static bool read_window(PlannerInfo *root, const WindowClause *clause, GivenRows
     *window = {};
     GivenRows sorted = {};
     sorted.row = given->row;
-    if (!read_frame(clause, window))
-        refuse(refusal, "a window has a frame that the engine doesn't have");
-    if (refusal->reason != nullptr || !add_order(root, clause->partitionClause, &sorted, refusal))
+    if (!add_order(root, clause->partitionClause, &sorted, refusal))
         return false;
     window->partition_keys = count_items(sorted.order);
     if (!add_order(root, clause->orderClause, &sorted, refusal))
         return false;
     window->order = sorted.order;
+    const bool has_key = count_items(sorted.order) == window->partition_keys + 1;
+    Node *key = has_key && list_length(clause->orderClause) == 1
+                    ? get_sortgroupclause_expr(linitial_node(SortGroupClause, clause->orderClause),
+                                               root->processed_tlist)
+                    : nullptr;
+    if (!read_frame(clause, key, &sorted.row, window)) {
+        refuse(refusal, "a window has a frame that the engine doesn't have");
+        return false;
+    }
     given->row = sorted.row;
     return true;
 }

@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "plan/query/accumulators.h"
 #include "plan/query/top.h"
+#include "plan/query/window_frames.h"
 
 namespace pg_gpu::plan::query {
 
@@ -19,15 +20,18 @@ static int64 wide_at(const List *integers, int place) {
 
 List *add_window(List *windows, const Window &window) {
     List *packed = add_wide(add_wide(NIL, window.frame_first), window.frame_last);
-    packed = lappend_int(lappend_int(packed, window.partition_keys), window.functions);
+    for (const int number :
+         {window.partition_keys, window.functions, window.frame_key, window.frame_from, window.frame_to})
+        packed = lappend_int(packed, number);
     return lappend(windows, list_concat(packed, window.order));
 }
 
 Window window_of(const List *windows, int number) {
-    constexpr int own_integers = 6;
+    constexpr int own_integers = 9;
     const auto *packed = static_cast<const List *>(list_nth(windows, number));
-    return {wide_at(packed, 0), wide_at(packed, 2), list_nth_int(packed, 4), list_nth_int(packed, 5),
-            list_copy_tail(packed, own_integers)};
+    const auto integer = [packed](int place) { return list_nth_int(packed, place); };
+    return {wide_at(packed, 0), wide_at(packed, 2), integer(4), integer(5),
+            integer(6),         integer(7),         integer(8), list_copy_tail(packed, own_integers)};
 }
 
 List *order_of_windows(const List *windows) {
@@ -35,43 +39,6 @@ List *order_of_windows(const List *windows) {
     for (int i = 0; i < list_length(windows); i++)
         order = list_concat(order, window_of(windows, i).order);
     return order;
-}
-
-// ---- frames -----------------------------------------------------------------------------------------------
-
-static bool read_offset(Node *offset, int64 *rows) {
-    if (offset == nullptr || !IsA(offset, Const))
-        return false;
-    const auto *constant = reinterpret_cast<const Const *>(offset);
-    if (constant->constisnull || constant->consttype != INT8OID)
-        return false;
-    *rows = DatumGetInt64(constant->constvalue);
-    return *rows >= 0 && *rows <= engine::max_frame_offset;
-}
-
-// One end of a frame: relative to the row, unless it is that of the partition or of the row's peers.
-static bool read_bound(const WindowClause *clause, bool is_start, int64 *bound) {
-    const int options = clause->frameOptions;
-    const auto is = [&](int start, int end) { return (options & (is_start ? start : end)) != 0; };
-    const bool counts_rows = (options & FRAMEOPTION_ROWS) != 0;
-    if (is(FRAMEOPTION_START_UNBOUNDED_PRECEDING, FRAMEOPTION_END_UNBOUNDED_FOLLOWING)) {
-        *bound = is_start ? engine::partition_first : engine::partition_last;
-        return true;
-    }
-    if (is(FRAMEOPTION_START_CURRENT_ROW, FRAMEOPTION_END_CURRENT_ROW)) {
-        *bound = counts_rows ? 0 : is_start ? engine::peers_first : engine::peers_last;
-        return true;
-    }
-    int64 rows;
-    if (!counts_rows || !read_offset(is_start ? clause->startOffset : clause->endOffset, &rows))
-        return false;
-    *bound = is(FRAMEOPTION_START_OFFSET_PRECEDING, FRAMEOPTION_END_OFFSET_PRECEDING) ? -rows : rows;
-    return true;
-}
-
-bool read_frame(const WindowClause *clause, Window *window) {
-    return (clause->frameOptions & FRAMEOPTION_EXCLUSION) == 0 &&
-           read_bound(clause, true, &window->frame_first) && read_bound(clause, false, &window->frame_last);
 }
 
 // ---- functions --------------------------------------------------------------------------------------------
@@ -100,35 +67,100 @@ static Aggref *as_aggregate(const WindowFunc *function) {
     return aggregate;
 }
 
-// How far away the row is whose value lag or lead gives, and whether it comes later.
-static bool read_distance(const WindowFunc *function, bool is_lead, uint32 *distance, bool *is_later) {
-    int64 rows = 1;
-    if (list_length(function->args) > 1) {
-        const auto *offset = static_cast<const Const *>(lsecond(function->args));
-        if (!IsA(offset, Const) || offset->constisnull)
-            return false;
-        rows = DatumGetInt32(offset->constvalue);
-    }
-    *is_later = is_lead != (rows < 0);
-    *distance = static_cast<uint32>(rows < 0 ? -rows : rows);
+// A function's second argument, if it is known; `unsaid` where there is none.
+static bool read_integer(const WindowFunc *function, int unsaid, int64 *number) {
+    *number = unsaid;
+    if (list_length(function->args) < 2)
+        return true;
+    const auto *argument = static_cast<const Const *>(lsecond(function->args));
+    if (!IsA(argument, Const) || argument->constisnull)
+        return false;
+    *number = DatumGetInt32(argument->constvalue);
     return true;
 }
 
-// The value of another row. It looks as it does there.
-static void compile_value(Compiler *compiler, CompiledQuery *compiled, const WindowFunc *function,
-                          AccumulatorKind kind, uint32 detail, Result *result) {
-    const Value value = compile(compiler, linitial_node(Expr, function->args));
-    if (is_refused(compiler))
+// The value of another row. It looks as it does there. Where there is no such row, `instead` is given, which
+// has a step or is NULL.
+static void accumulate_value(Compiler *compiler, CompiledQuery *compiled, AccumulatorKind kind, uint32 detail,
+                             Value value, Value instead, Result *result) {
+    const bool has_instead = !instead.is_null;
+    if (has_instead && !bring_together(compiler, &value, &instead))
         return;
-    if (value.kind == Kind::Interval && value.shown == kShownByRow) {
+    if (value.kind == Kind::Interval && (has_instead || value.shown == kShownByRow)) {
         refuse(&compiler->refusal, "an interval may look different from what is computed with");
         return;
     }
+    const bool is_shown_by_row =
+        is_numeric(value) && (value.shown == kShownByRow || (has_instead && (instead.shown != value.shown)));
     result->argument = value;
     result->argument.may_be_minus_0 = false;
-    result->value = accumulate(compiled, kind, value.step, no_step, false, detail);
-    if (is_numeric(value) && value.shown == kShownByRow)
-        result->shown = accumulate(compiled, kind, value.shown_step, no_step, false, detail);
+    result->argument.limit = has_instead ? Max(value.limit, instead.limit) : value.limit;
+    result->value =
+        accumulate(compiled, kind, value.step, has_instead ? instead.step : no_step, false, detail);
+    if (!is_shown_by_row)
+        return;
+    result->argument.shown = kShownByRow;
+    result->shown = accumulate(compiled, kind, shown_step_of(compiler, value),
+                               has_instead ? shown_step_of(compiler, instead) : no_step, false, detail);
+}
+
+static void compile_value(Compiler *compiler, CompiledQuery *compiled, const WindowFunc *function,
+                          AccumulatorKind kind, uint32 detail, Result *result) {
+    Value instead = {};
+    instead.is_null = true;
+    const Value value = compile(compiler, linitial_node(Expr, function->args));
+    if (list_length(function->args) > 2) {
+        // What is computed of each row mustn't fail, since it may be wanted of none.
+        const auto *expression = static_cast<const Expr *>(lthird(function->args));
+        if (IsA(expression, Const) || IsA(expression, Var))
+            instead = compile(compiler, expression);
+        else
+            refuse(&compiler->refusal, "what a window function gives instead of a row's value is computed");
+    }
+    if (!is_refused(compiler))
+        accumulate_value(compiler, compiled, kind, detail, value, instead, result);
+}
+
+static void compile_other_row(Compiler *compiler, CompiledQuery *compiled, const WindowFunc *function,
+                              bool is_lead, Result *result) {
+    int64 distance;
+    if (!read_integer(function, 1, &distance)) {
+        refuse(&compiler->refusal, "a window function's offset isn't known");
+        return;
+    }
+    const bool is_later = is_lead != (distance < 0);
+    compile_value(compiler, compiled, function, is_later ? AccumulatorKind::later : AccumulatorKind::earlier,
+                  static_cast<uint32>(distance < 0 ? -distance : distance), result);
+}
+
+// PostgreSQL raises an error of a number below 1.
+static void compile_nth_value(Compiler *compiler, CompiledQuery *compiled, const WindowFunc *function,
+                              Result *result) {
+    int64 number;
+    if (!read_integer(function, 1, &number) || number < 1)
+        refuse(&compiler->refusal, "a window function's number isn't known, or below 1");
+    else
+        compile_value(compiler, compiled, function, AccumulatorKind::nth_of_frame,
+                      static_cast<uint32>(number - 1), result);
+}
+
+static void compile_ntile(Compiler *compiler, CompiledQuery *compiled, const WindowFunc *function,
+                          Result *result) {
+    const auto *parts = linitial_node(Const, function->args);
+    if (!IsA(parts, Const) || parts->constisnull || DatumGetInt32(parts->constvalue) < 1) {
+        refuse(&compiler->refusal, "a window function's number isn't known, or below 1");
+        return;
+    }
+    result->argument = make_value(no_step, Kind::Integer, ValueType::int64);
+    result->argument.width = 4;
+    result->value = accumulate(compiled, AccumulatorKind::ntile, no_step, no_step, false,
+                               static_cast<uint32>(DatumGetInt32(parts->constvalue)));
+}
+
+static void compile_share(CompiledQuery *compiled, AccumulatorKind kind, Result *result) {
+    result->argument = make_value(no_step, Kind::Float, ValueType::float64);
+    result->argument.width = 8;
+    result->value = accumulate(compiled, kind, no_step, no_step);
 }
 
 static void compile_number(CompiledQuery *compiled, AccumulatorKind kind, Result *result) {
@@ -147,6 +179,12 @@ static const char *refuse_result(const Result &result, const CompiledQuery &comp
     switch (result.kind) {
         case ResultKind::Value:
         case ResultKind::ShownExtreme:
+        case ResultKind::FloatAverage:
+            break;
+        case ResultKind::FloatSum:
+            // PostgreSQL rounds each sum to this type.
+            if (result.type == FLOAT4OID)
+                return "sums of real numbers over windows are PostgreSQL's";
             break;
         case ResultKind::Integer:
         case ResultKind::Sum:
@@ -157,13 +195,11 @@ static const char *refuse_result(const Result &result, const CompiledQuery &comp
         default:
             return "the engine doesn't have a window function";
     }
-    const bool is_searched =
-        window.frame_first == engine::partition_first ||
-        (window.frame_first >= -engine::max_frame_offset && window.frame_last <= engine::max_frame_offset &&
-         window.frame_last - window.frame_first < engine::max_searched_frame);
     for (uint32 i = first; i < compiled.accumulator_count; i++) {
         const AccumulatorKind kind = compiled.accumulators[i].kind;
-        if ((kind == AccumulatorKind::least || kind == AccumulatorKind::greatest) && !is_searched)
+        if ((kind == AccumulatorKind::least || kind == AccumulatorKind::greatest ||
+             kind == AccumulatorKind::sum_float) &&
+            !is_frame_searchable(window))
             return "a window's frame has too many rows to be searched for each row";
     }
     return nullptr;
@@ -177,8 +213,6 @@ static void compile_function(Compiler *compiler, CompiledQuery *compiled, const 
         return;
     }
     *result = make_result(ResultKind::Value, aggregate, {});
-    uint32 distance;
-    bool is_later;
     switch (function->winfnoid) {
         case F_ROW_NUMBER:
             return compile_number(compiled, AccumulatorKind::row_number, result);
@@ -186,18 +220,22 @@ static void compile_function(Compiler *compiler, CompiledQuery *compiled, const 
             return compile_number(compiled, AccumulatorKind::rank, result);
         case F_DENSE_RANK_:
             return compile_number(compiled, AccumulatorKind::dense_rank, result);
+        case F_PERCENT_RANK_:
+            return compile_share(compiled, AccumulatorKind::percent_rank, result);
+        case F_CUME_DIST_:
+            return compile_share(compiled, AccumulatorKind::cume_dist, result);
+        case F_NTILE:
+            return compile_ntile(compiler, compiled, function, result);
         case F_LAG_ANYELEMENT:
         case F_LAG_ANYELEMENT_INT4:
+        case F_LAG_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE:
+            return compile_other_row(compiler, compiled, function, false, result);
         case F_LEAD_ANYELEMENT:
         case F_LEAD_ANYELEMENT_INT4:
-            if (!read_distance(
-                    function,
-                    function->winfnoid == F_LEAD_ANYELEMENT || function->winfnoid == F_LEAD_ANYELEMENT_INT4,
-                    &distance, &is_later))
-                break;
-            return compile_value(compiler, compiled, function,
-                                 is_later ? AccumulatorKind::later : AccumulatorKind::earlier, distance,
-                                 result);
+        case F_LEAD_ANYCOMPATIBLE_INT4_ANYCOMPATIBLE:
+            return compile_other_row(compiler, compiled, function, true, result);
+        case F_NTH_VALUE:
+            return compile_nth_value(compiler, compiled, function, result);
         case F_FIRST_VALUE:
             return compile_value(compiler, compiled, function, AccumulatorKind::first_of_frame, 0, result);
         case F_LAST_VALUE:
@@ -229,12 +267,24 @@ void compile_windows(Compiler *compiler, const QueryParts &parts, CompiledQuery 
             if (is_refused(compiler) && compiler->refusal.expression == nullptr)
                 compiler->refusal.expression = reinterpret_cast<Node *>(const_cast<WindowFunc *>(function));
         }
-        compiled->windows[i] = {window.order,
-                                window.partition_keys,
-                                window.frame_first,
-                                window.frame_last,
-                                begun,
-                                compiled->accumulator_count - begun};
+        if (window.frame_first == engine::values_first || window.frame_last == engine::values_last)
+            unify_frame_columns(compiler, compiled, window);
+        const auto column = [&](int number, bool is_there) {
+            return is_there ? compiled->results[number].value : no_step;
+        };
+        const bool has_from = window.frame_first == engine::values_first;
+        const bool has_to = window.frame_last == engine::values_last;
+        compiled->windows[i] = {
+            .order = window.order,
+            .partition_keys = window.partition_keys,
+            .frame_first = window.frame_first,
+            .frame_last = window.frame_last,
+            .frame_key = column(window.frame_key, has_from || has_to),
+            .frame_from = column(window.frame_from, has_from),
+            .frame_to = column(window.frame_to, has_to),
+            .first = begun,
+            .count = compiled->accumulator_count - begun,
+        };
     }
 }
 

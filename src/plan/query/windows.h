@@ -14,6 +14,10 @@ struct Window {
     int64 frame_last;
     int partition_keys;
     int functions;
+    // Of a frame by values: numbers of the row's expressions.
+    int frame_key;
+    int frame_from;
+    int frame_to;
     List *order;
 };
 // As lists of integers, a list a window.
@@ -22,9 +26,6 @@ Window window_of(const List *windows, int number);
 
 // What all of them are sorted by.
 List *order_of_windows(const List *windows);
-
-// Sets the frame. False: the engine doesn't have it.
-bool read_frame(const WindowClause *clause, Window *window);
 
 // Compiles the WindowFuncs among `parts`, after its keys.
 void compile_windows(Compiler *compiler, const QueryParts &parts, CompiledQuery *compiled);

@@ -293,6 +293,8 @@ sub _body
 	_order($random, $made, $body) if @{ $body->{keys} } && ($body->{rows} ? !$random->once_in(3) : $random->once_in(3));
 	# Of equal rows those that a LIMIT takes may have other numbers.
 	$body->{windows} = _window($random, $body) if $body->{rows} && !($body->{order} && (defined $body->{order}{limit} || $body->{order}{with_ties})) && $random->once_in(2);
+	# Groups of what it gives.
+	$body->{is_nested} = $body->{rows} && $body->{windows} && !$body->{order} && $random->once_in(2);
 	return $body;
 }
 
@@ -304,7 +306,9 @@ sub _window
 	return undef unless @exact;
 	my $is_total = @exact == @{ $body->{keys} };
 	my $value = $random->pick(@exact);
-	my $function = $random->pick('rank()', 'dense_rank()', 'count(*)', "count($value)", ($is_total ? ('row_number()', "lag($value)", "lead($value, 2)", "first_value($value)", "last_value($value)") : ()));
+	my $function = $random->pick(
+		'rank()', 'dense_rank()', 'count(*)', "count($value)", 'percent_rank()', 'cume_dist()',
+		($is_total ? ('row_number()', 'ntile(3)', "lag($value)", "lead($value, 2)", "lag($value, 1, $value)", "first_value($value)", "last_value($value)", "nth_value($value, 2)") : ()));
 	my $partition = $random->once_in(2) ? 'PARTITION BY ' . $random->pick(@exact) . ' ' : '';
 	my @by = map { $_ . $random->pick('', ' DESC', ' NULLS FIRST', ' DESC NULLS LAST') } $is_total ? @exact : $random->pick(@exact);
 	my $frame = $function =~ /count/ ? $random->pick('', ' RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING', ' RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING') : '';
@@ -377,12 +381,13 @@ sub _body_sql
 		$sql .= " LIMIT $order->{limit}" if defined $order->{limit};
 		$sql .= " OFFSET $order->{offset}" if defined $order->{offset};
 	}
-	return $sql;
+	return $body->{is_nested} ? "SELECT r$number AS r1, count(*) AS r2 FROM ($sql) AS s GROUP BY 1" : $sql;
 }
 
 sub _body_kinds
 {
 	my ($body) = @_;
+	return ('exact', 'exact') if $body->{is_nested};
 	my @kinds = map { $_->{kind} } @{ $body->{keys} }, @{ $body->{aggregates} };
 	push @kinds, 'exact' if $body->{sets};
 	push @kinds, 'exact' if $body->{windows};
