@@ -84,6 +84,15 @@ WITH first AS MATERIALIZED (SELECT * FROM late ORDER BY device, id LIMIT 20) SEL
 SELECT s.id, t.payload FROM (SELECT id, payload FROM late ORDER BY device, id LIMIT 20) AS s LEFT JOIN late_seen t USING (id) ORDER BY s.id
 SELECT id, payload, rank() OVER (ORDER BY device, id) FROM late WHERE device < 3
 SELECT DISTINCT ON (device) device, payload FROM late WHERE device < 20 ORDER BY device, id
+-- Of windows, whose functions are numbers.
+SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY device ORDER BY id DESC) AS n FROM late) AS l WHERE n <= 2
+SELECT id, payload, n, share FROM (SELECT id, payload, rank() OVER (PARTITION BY kind ORDER BY value, id) AS n, cume_dist() OVER (PARTITION BY kind ORDER BY value, id) AS share FROM late WHERE id % 3 = 0) AS l WHERE n < 4
+SELECT payload, kind, n, lagged FROM (SELECT payload, kind, ntile(4) OVER (ORDER BY id) AS n, lag(id, 2, 0) OVER (PARTITION BY device ORDER BY id) AS lagged, row_number() OVER (PARTITION BY device, kind ORDER BY id) AS m, id FROM late) AS l WHERE m = 1 ORDER BY payload
+SELECT count(*), max(payload), sum(n) FROM (SELECT payload, count(*) OVER (PARTITION BY device) AS n, row_number() OVER (PARTITION BY device ORDER BY id) AS m FROM late) AS l WHERE m = 3
+SELECT DISTINCT ON (kind) * FROM late ORDER BY kind, value DESC NULLS LAST, id
+SELECT DISTINCT ON (device) late FROM late ORDER BY device, id
+SELECT DISTINCT ON (device) device, tags[1], ctid FROM late WHERE kind LIKE '%7' ORDER BY device, id LIMIT 20
+SELECT * FROM (SELECT payload, lag(kind) OVER (ORDER BY id) AS before, row_number() OVER (PARTITION BY device ORDER BY id) AS n FROM late) AS l WHERE n = 1
 $list$, 'compare_rows');
 
 -- Those that PostgreSQL alone finds.

@@ -141,6 +141,27 @@ SELECT id, count(*) OVER (PARTITION BY device ORDER BY date_trunc('day', at) RAN
 SELECT day, max(recent) FROM (SELECT day, sum(price) OVER (PARTITION BY device ORDER BY at RANGE BETWEEN '7 days' PRECEDING AND CURRENT ROW) AS recent FROM reading) AS r GROUP BY 1
 SELECT day, sum(p) OVER (ORDER BY day RANGE BETWEEN '6 days' PRECEDING AND CURRENT ROW) FROM (SELECT day, sum(price) AS p FROM reading GROUP BY day) AS r
 $list$);
+-- The first row of each group.
+EXPLAIN (COSTS OFF) SELECT DISTINCT ON (device) device, at, value FROM reading ORDER BY device, at DESC, id;
+EXPLAIN (COSTS OFF) SELECT place, sum(price) FROM (SELECT DISTINCT ON (device) device, price FROM reading ORDER BY device, at DESC, id) AS r JOIN device USING (device) GROUP BY 1;
+SELECT * FROM compare_all($list$
+SELECT DISTINCT ON (device) device, at, value FROM reading ORDER BY device, at DESC, id
+SELECT DISTINCT ON (name, day) id, upper(name), day + 1, price FROM reading ORDER BY day DESC, name, price NULLS FIRST, id
+SELECT DISTINCT ON (device % 5) device % 5, id FROM reading ORDER BY device % 5, price, id LIMIT 3
+SELECT DISTINCT ON (value) value, id FROM reading ORDER BY value, id DESC
+SELECT DISTINCT ON (1, is_good) 1, is_good, id FROM reading ORDER BY 1, 2, id
+SELECT DISTINCT ON (id) * FROM reading ORDER BY id
+SELECT DISTINCT ON (place) place, id, price FROM reading JOIN device USING (device) ORDER BY place, price DESC NULLS LAST, id
+SELECT DISTINCT ON (place) place, reading.id FROM device LEFT JOIN reading ON reading.device = device.device AND is_good ORDER BY place, reading.id
+SELECT place, sum(price), count(*) FROM (SELECT DISTINCT ON (device) device, price FROM reading ORDER BY device, at DESC, id) AS r JOIN device USING (device) GROUP BY 1
+SELECT * FROM device LEFT JOIN (SELECT DISTINCT ON (device) device, id, note FROM reading ORDER BY device, id DESC) AS r USING (device)
+SELECT DISTINCT ON (n) n, day FROM (SELECT day, count(*) AS n FROM reading GROUP BY day) AS r ORDER BY n, day DESC
+SELECT DISTINCT ON (device) device, count(*) OVER (PARTITION BY device) FROM reading ORDER BY device
+SELECT DISTINCT ON (day) day, count(*) FROM reading GROUP BY day ORDER BY day
+SELECT count(*) FROM (SELECT DISTINCT ON (device, short) device, short, id FROM reading ORDER BY device, short, at DESC, id) AS r
+SELECT DISTINCT ON (device) device, id FROM reading WHERE id < 0 ORDER BY device, id
+SELECT DISTINCT ON (device) device, id FROM (SELECT device, id FROM reading UNION ALL SELECT device, -id FROM reading WHERE is_good) AS r ORDER BY device, id
+$list$);
 -- PostgreSQL's own windows: an exclusion, offsets by groups, other functions, offsets and defaults that aren't known or fail, frames that would be looked at row by row.
 SELECT * FROM compare_all($list$
 SELECT id, sum(id) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW) FROM reading
@@ -191,6 +212,7 @@ SELECT device, id, row_number() OVER (PARTITION BY device ORDER BY price DESC, i
 SELECT * FROM (SELECT device, id, row_number() OVER (PARTITION BY device ORDER BY at DESC, id) AS n FROM some) AS r WHERE n <= 2
 SELECT id, avg(price) OVER (PARTITION BY short ORDER BY id ROWS BETWEEN 3 PRECEDING AND CURRENT ROW), device * 2 FROM some ORDER BY 2, 1 LIMIT 50
 SELECT place, id, sum(price) OVER (PARTITION BY place ORDER BY id) FROM some JOIN device USING (device) WHERE short = 's3'
+SELECT DISTINCT ON (device) device, id, at FROM some ORDER BY device, at DESC, id
 SELECT day, max(n), sum(gap) FROM (SELECT day, row_number() OVER (PARTITION BY day ORDER BY id) AS n, id - lag(id) OVER (PARTITION BY device ORDER BY id) AS gap FROM some) AS r GROUP BY 1
 $list$, 'some', members)) AS c;
 

@@ -1,6 +1,7 @@
 #include "plan/query/choice.h"
 
 #include "compat.h"
+#include "plan/query/distinct_on.h"
 #include "plan/query/engine_plan.h"
 #include "plan/query/given_rows.h"
 #include "plan/query/grouping_sets.h"
@@ -80,10 +81,13 @@ static const char *consider_groups(PlannerInfo *root, RelOptInfo *input, RelOptI
 }
 
 static const char *consider_distinct(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output) {
-    const char *refused = refuse_distinct(root, input);
+    const bool has_on = root->parse->hasDistinctOn;
+    const char *refused = has_on ? nullptr : refuse_statement(root, input);
     if (refused == nullptr)
         refused = refuse_relation(root, input);
-    return refused != nullptr ? refused : consider_table(distinct_rows_of(root, input, output));
+    return refused != nullptr ? refused
+           : has_on           ? consider_distinct_on(root, input, output)
+                              : consider_table(distinct_rows_of(root, input, output));
 }
 
 // ---- first rows -------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include "plan/query/path.h"
 #include "plan/query/top.h"
 #include "plan/query/unnest.h"
+#include "plan/query/windows.h"
 #include "plan/query/wanted_rows.h"
 #include "settings.h"
 
@@ -17,8 +18,7 @@ namespace pg_gpu::plan::query {
 
 // ---- what is asked ----------------------------------------------------------------------------------------
 
-// Adds the columns that expressions read.
-static bool add_columns(List *expressions, List **row, Refusal *refusal) {
+bool add_columns(List *expressions, List **row, Refusal *refusal) {
     ListCell *cell;
     foreach (cell, pull_var_clause(reinterpret_cast<Node *>(expressions), PVC_INCLUDE_PLACEHOLDERS)) {
         auto *column = static_cast<Node *>(lfirst(cell));
@@ -59,18 +59,45 @@ static void add_any_column(List **row) {
         *row = list_make1(makeConst(INT4OID, -1, InvalidOid, sizeof(int32), Int32GetDatum(0), false, true));
 }
 
-// What is sorted by comes first in a row.
+// What is sorted by, or by which frames are found, comes first in a row.
 static List *sorted_by(const GivenRows &given) {
     int count = 0;
-    for (int i = 0; i < count_items(given.order); i++)
-        count = Max(count, order_item(given.order, i).result + 1);
+    const auto need = [&](int number) { count = Max(count, number + 1); };
+    const auto need_order = [&](const List *order) {
+        for (int i = 0; i < count_items(order); i++)
+            need(order_item(order, i).result);
+    };
+    need_order(given.order);
+    for (int i = 0; i < list_length(given.windows); i++) {
+        const Window window = window_of(given.windows, i);
+        need_order(window.order);
+        if (has_frame_by_values(window))
+            need(Max(window.frame_key, Max(window.frame_from, window.frame_to)));
+    }
     return list_copy_head(given.row, count);
+}
+
+// Numbers of windows' functions can be given beside rows of the table.
+static bool are_functions_numbers(const List *functions) {
+    ListCell *cell;
+    foreach (cell, functions) {
+        const auto *function = lfirst_node(WindowFunc, cell);
+        if ((function->wintype != INT8OID && function->wintype != INT4OID &&
+             function->wintype != FLOAT8OID) ||
+            (function->winagg && function->winfnoid != F_COUNT_ && function->winfnoid != F_COUNT_ANY))
+            return false;
+    }
+    return true;
+}
+
+static bool may_be_late(const GivenRows &given) {
+    return given.windows == NIL ? given.count != kAllSorted : are_functions_numbers(given.functions);
 }
 
 static bool make_given_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
                              bool *is_late, Refusal *refusal) {
     *query = {};
-    *is_late = index != nullptr && table.given->count != kAllSorted && lacks_columns(index, table.given->row);
+    *is_late = index != nullptr && may_be_late(*table.given) && lacks_columns(index, table.given->row);
     query->has_barrier = table.root->qual_security_level > 0;
     if (index != nullptr) {
         query->indexes = list_make1_oid(index->indexoid);
@@ -113,6 +140,13 @@ bool make_any_query(const TableAggregate &table, const IndexOptInfo *index, Aggr
         return make_query(table, index, query, row, refusal) && refusal->reason == nullptr;
     *row = list_concat_copy(table.given->row, table.given->functions);
     return make_given_query(table, index, query, is_late, refusal);
+}
+
+List *result_expressions(const TableAggregate &table, List *row, bool is_late) {
+    if (!is_late)
+        return row;
+    List *results = lappend(sorted_by(*table.given), make_row_number());
+    return list_concat(results, table.given->functions);
 }
 
 double expect_given(const TableAggregate &table) {
@@ -408,6 +442,15 @@ void consider_sorted_members(PlannerInfo *root, RelOptInfo *table, RelOptInfo *o
 
 // ---- first rows -------------------------------------------------------------------------------------------
 
+bool begin_given(TableAggregate *table) {
+    RelOptInfo *input = table->input;
+    const bool is_join = input->reloptkind == RELOPT_JOINREL;
+    if (!is_join && !is_nested(table->root, input))
+        return !is_parent_table(table->root, input) || begin_joined_query(table);
+    table->rows = is_join ? own_rows(input) : nested_rows(input, table->given->row);
+    return table->rows != nullptr && begin_joined_query(table);
+}
+
 static bool is_known(const Node *number) {
     return number == nullptr || IsA(number, Const);
 }
@@ -465,18 +508,7 @@ bool consider_first_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *outpu
     }
     if (given.order == NIL)
         return false;
-    if (input->reloptkind == RELOPT_JOINREL) {
-        table.rows = own_rows(input);
-        if (table.rows == nullptr || !begin_joined_query(&table))
-            return false;
-    } else if (is_nested(root, input)) {
-        table.rows = nested_rows(input, given.row);
-        if (table.rows == nullptr || !begin_joined_query(&table))
-            return false;
-    } else if (is_parent_table(root, input) && !begin_joined_query(&table)) {
-        return false;
-    }
-    return consider_query(table);
+    return begin_given(&table) && consider_query(table);
 }
 
 }  // namespace pg_gpu::plan::query

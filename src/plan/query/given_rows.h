@@ -34,6 +34,9 @@ inline constexpr int64 kMaxFirstRows = 1000000;
 bool make_any_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query, List **row,
                     bool *is_late, Refusal *refusal);
 
+// The expressions of the query's results: those of its tuples, but for what is read in the table.
+List *result_expressions(const TableAggregate &table, List *row, bool is_late);
+
 // How many rows are expected.
 double expect_given(const TableAggregate &table);
 
@@ -43,6 +46,12 @@ Path *make_replaced_rows(const TableAggregate &table);
 // Adds what clauses sort by to the rows, where it isn't there, and to their order, which may be empty, since
 // expressions without columns don't tell rows apart. False, with the reason: the engine can't.
 bool add_order(PlannerInfo *root, const List *clauses, GivenRows *given, Refusal *refusal);
+
+// Adds the columns that expressions read. False, with the reason: they are of something else.
+bool add_columns(List *expressions, List **row, Refusal *refusal);
+
+// Sets what the rows come from, and PostgreSQL's own path of these; false: explain_why knows why not.
+bool begin_given(TableAggregate *table);
 
 // Why a statement's rows aren't for a node; nullptr: they may be.
 const char *refuse_rows(PlannerInfo *root, const RelOptInfo *input);

@@ -13,7 +13,7 @@ namespace pg_gpu::plan {
 
 // ---- which queries ----------------------------------------------------------------------------------------
 
-static const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input) {
+const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input) {
     const Query *query = root->parse;
     if (query->hasTargetSRFs)
         return "a function returns a set";
@@ -41,11 +41,6 @@ const char *refuse_groups(PlannerInfo *root, const RelOptInfo *input) {
         return refused;
     const Query *query = root->parse;
     return query->hasAggs || query->groupClause != NIL ? nullptr : "there are no aggregates and no groups";
-}
-
-const char *refuse_distinct(PlannerInfo *root, const RelOptInfo *input) {
-    return root->parse->hasDistinctOn ? "DISTINCT ON gives a whole row of each group"
-                                      : refuse_statement(root, input);
 }
 
 bool is_column_index(const IndexOptInfo *index) {

@@ -50,7 +50,7 @@ double estimate_groups(const TableAggregate &table);
 
 // Why the statement's groups or distinct rows aren't for a node; nullptr: they may be.
 const char *refuse_groups(PlannerInfo *root, const RelOptInfo *input);
-const char *refuse_distinct(PlannerInfo *root, const RelOptInfo *input);
+const char *refuse_statement(PlannerInfo *root, const RelOptInfo *input);
 
 // The statement's groups of these rows, and the same of SELECT DISTINCT, whose rows are groups of the
 // table's.

@@ -29,13 +29,29 @@ Cost cost_late_rows(const TableAggregate &table, double rows) {
 
 // ---- execution --------------------------------------------------------------------------------------------
 
+static List *without_functions(const List *tuple) {
+    List *without = NIL;
+    ListCell *cell;
+    foreach (cell, tuple) {
+        auto *entry = lfirst_node(TargetEntry, cell);
+        if (IsA(entry->expr, WindowFunc)) {
+            auto *function = reinterpret_cast<Node *>(entry->expr);
+            entry = flatCopyTargetEntry(entry);
+            entry->expr = reinterpret_cast<Expr *>(
+                makeNullConst(exprType(function), exprTypmod(function), exprCollation(function)));
+        }
+        without = lappend(without, entry);
+    }
+    return without;
+}
+
 void begin_late_rows(LateRows *rows, CustomScanState *node, Relation heap, Relation index, List *tuple) {
     rows->heap = heap;
     rows->index = index;
     table::open_heap_probe(&rows->probe, heap, node->ss.ps.state->es_snapshot);
     // Without a parent, since the expressions are of the table's rows and not of the node's.
-    rows->projection = ExecBuildProjectionInfo(tuple, node->ss.ps.ps_ExprContext, node->ss.ss_ScanTupleSlot,
-                                               nullptr, RelationGetDescr(heap));
+    rows->projection = ExecBuildProjectionInfo(without_functions(tuple), node->ss.ps.ps_ExprContext,
+                                               node->ss.ss_ScanTupleSlot, nullptr, RelationGetDescr(heap));
     rows->distance = get_tablespace_io_concurrency(heap->rd_rel->reltablespace);
 }
 
@@ -44,15 +60,22 @@ void end_late_rows(LateRows *rows) {
 }
 
 bool take_late_rows(LateRows *rows, column::ColumnView *view, const CompiledQuery &compiled,
-                    const RecordLayout &layout, column::QueryResult *records, bool is_ordered) {
-    const uint32 word = layout.words[compiled.results[compiled.result_count - 1].value];
+                    const RecordLayout &layout, column::QueryResult *records, bool is_ordered,
+                    uint32 functions) {
+    const uint32 word = layout.words[compiled.results[compiled.result_count - functions - 1].value];
+    const size_t words = functions > 0 ? records->record_words : 0;
     auto *numbers = allocate<uint64>(records->rows + 1);
+    auto *kept = allocate<uint64>(records->rows * words + 1);
     uint64 count = 0;
     const uint64 *record;
     while (uint64 left = column::next_records(records->records, &record))
-        for (; left > 0; left--, record += records->record_words)
+        for (; left > 0; left--, record += records->record_words) {
+            memcpy(kept + count * words, record, words * sizeof(uint64));
             numbers[count++] = record[word];
-    if (!is_ordered)
+        }
+    rows->records = kept;
+    rows->record_words = static_cast<uint32>(words);
+    if (!is_ordered && functions == 0)
         sort_interruptibly(numbers, numbers + count, std::less<uint64>());
     auto *tids = allocate<ItemPointerData>(count + 1);
     const bool is_read = column::read_row_tids(view, numbers, count, tids);
@@ -68,7 +91,7 @@ static void prefetch(const LateRows &rows, uint64 row) {
         PrefetchBuffer(rows.heap, MAIN_FORKNUM, ItemPointerGetBlockNumber(&rows.tids[row]));
 }
 
-bool next_late_row(LateRows *rows, CustomScanState *node) {
+bool next_late_row(LateRows *rows, CustomScanState *node, const uint64 **record) {
     if (rows->next == rows->count)
         return false;
     const auto distance = static_cast<uint64>(rows->distance);
@@ -76,6 +99,7 @@ bool next_late_row(LateRows *rows, CustomScanState *node) {
         prefetch(*rows, i);
     if (distance > 0)
         prefetch(*rows, rows->next + distance);
+    *record = rows->records + rows->next * rows->record_words;
     const ItemPointerData &tid = rows->tids[rows->next++];
     TupleTableSlot *row = table::fetch_visible(&rows->probe, tid);
     // That it is visible was known before the engine counted it.

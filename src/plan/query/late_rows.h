@@ -30,18 +30,24 @@ struct LateRows {
     const ItemPointerData *tids;
     uint64 count;
     uint64 next;
+    // Of rows with windows' functions: the engine's records of them, of so many words.
+    const uint64 *records;
+    uint32 record_words;
 };
 
-// `tuple` are the expressions of the node's own tuple.
+// `tuple` are the expressions of the node's own tuple. Windows' functions are last, and NULL at first.
 void begin_late_rows(LateRows *rows, CustomScanState *node, Relation heap, Relation index, List *tuple);
 void end_late_rows(LateRows *rows);
 
 // Takes the rows that the engine has found, in their order or, if they have none, in the table's. In the
-// current memory context. False: the view is stale, or has no such rows.
+// current memory context. `functions` of the query's results are windows'. False: the view is stale, or has
+// no such rows.
 bool take_late_rows(LateRows *rows, column::ColumnView *view, const CompiledQuery &compiled,
-                    const RecordLayout &layout, column::QueryResult *records, bool is_ordered);
+                    const RecordLayout &layout, column::QueryResult *records, bool is_ordered,
+                    uint32 functions);
 
-// Puts the next row into the node's own tuple. False: there is none.
-bool next_late_row(LateRows *rows, CustomScanState *node);
+// Puts the next row into the node's own tuple; *record: the engine's, if that has functions. False: there is
+// none.
+bool next_late_row(LateRows *rows, CustomScanState *node, const uint64 **record);
 
 }  // namespace pg_gpu::plan::query

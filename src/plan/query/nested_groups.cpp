@@ -14,8 +14,9 @@ namespace pg_gpu::plan::query {
 static bool is_last_stage(const TableAggregate &groups) {
     const Query *query = groups.root->parse;
     const bool is_distinct = query->distinctClause != NIL;
-    return query->hasWindowFuncs
-               ? groups.given != nullptr && groups.given->windows != NIL && !is_distinct
+    return query->hasWindowFuncs || query->hasDistinctOn
+               ? groups.given != nullptr && groups.given->windows != NIL &&
+                     query->hasWindowFuncs != query->hasDistinctOn && is_distinct == query->hasDistinctOn
                : groups.given == nullptr && !(is_distinct && (query->hasAggs || query->groupClause != NIL));
 }
 

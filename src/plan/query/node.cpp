@@ -133,14 +133,30 @@ static bool take_record(QueryState *state, TupleTableSlot *slot) {
     return true;
 }
 
+// Windows' functions, which are the last ones of the record's results and of the tuple's columns.
+static void take_functions(const QueryState *state, const uint64 *record, TupleTableSlot *slot) {
+    const int functions = list_length(state->query.aggregates);
+    const int column = slot->tts_tupleDescriptor->natts - functions;
+    const uint32 first = state->compiled.result_count - static_cast<uint32>(functions);
+    MemoryContext caller = MemoryContextSwitchTo(state->custom.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
+    for (int i = 0; i < functions; i++)
+        read_result(state->compiled, state->layout, state->compiled.results[first + static_cast<uint32>(i)],
+                    record, &slot->tts_values[column + i], &slot->tts_isnull[column + i]);
+    MemoryContextSwitchTo(caller);
+}
+
 static bool take_row(QueryState *state, TupleTableSlot *slot) {
     if (state->problem != nullptr)
         return take_child_row(state, slot);
     if (!state->is_late)
         return take_record(state, slot);
-    const bool is_taken = next_late_row(&state->late, &state->custom);
-    state->heap_fetches += is_taken ? 1 : 0;
-    return is_taken;
+    const uint64 *record;
+    if (!next_late_row(&state->late, &state->custom, &record))
+        return false;
+    state->heap_fetches++;
+    if (state->late.record_words > 0)
+        take_functions(state, record, slot);
+    return true;
 }
 
 static TupleTableSlot *execute_query(CustomScanState *node) {

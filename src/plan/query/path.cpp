@@ -365,7 +365,8 @@ static Refusal compile_offer(Offer *offer) {
     compiler.is_for_device = path_setting() == PathSetting::Cuda;
     const GivenRows *given = offer->table->given;
     bool is_whole;
-    offer->query.having = make_having(*offer->table, offer->row, &is_whole);
+    const List *results = result_expressions(*offer->table, offer->row, offer->is_late);
+    offer->query.having = make_having(*offer->table, results, &is_whole);
     const bool is_compiled = compile_query(
         &compiler,
         {tree, offer->query.keys, offer->query.key_operators, offer->query.aggregates,

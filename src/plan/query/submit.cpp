@@ -77,8 +77,10 @@ static constexpr const char *kMerged = "a run was merged meanwhile";
 static bool find_late_rows(const Asking &asking) {
     QueryState *state = asking.state;
     MemoryContext work = MemoryContextSwitchTo(state->keep);
-    const bool is_read = take_late_rows(&state->late, asking.views.views[0].rows->view, state->compiled,
-                                        state->layout, &state->result, state->order != NIL);
+    const bool is_read = take_late_rows(
+        &state->late, asking.views.views[0].rows->view, state->compiled, state->layout, &state->result,
+        state->order != NIL,
+        static_cast<uint32>(list_length(state->bound.windows == NIL ? NIL : state->bound.aggregates)));
     MemoryContextSwitchTo(work);
     return is_read;
 }

@@ -248,12 +248,19 @@ static bool make_rows(PlannerInfo *root, GivenRows *given, Refusal *refusal) {
     return given->functions != NIL;
 }
 
-const char *consider_windows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output) {
+const char *refuse_windows(PlannerInfo *root, const RelOptInfo *input) {
+    constexpr double max_rows = 20 * static_cast<double>(kMaxFirstRows);
     const char *refused = refuse_rows(root, input);
     if (refused == nullptr && root->parse->hasTargetSRFs)
         refused = "a function returns a set";
-    if (refused == nullptr && input->rows > 20 * static_cast<double>(kMaxFirstRows))
-        refused = "there are too many rows for a window";
+    if (refused == nullptr && input->reloptkind == RELOPT_BASEREL &&
+        planner_rt_fetch(input->relid, root)->tablesample != nullptr)
+        refused = "a sample is read";
+    return refused != nullptr || input->rows <= max_rows ? refused : "there are too many rows for a window";
+}
+
+const char *consider_windows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output) {
+    const char *refused = refuse_windows(root, input);
     const WindowAggPath *own = own_windows(root, output);
     if (refused != nullptr || own == nullptr)
         return refused;

@@ -267,7 +267,7 @@ void compile_windows(Compiler *compiler, const QueryParts &parts, CompiledQuery 
             if (is_refused(compiler) && compiler->refusal.expression == nullptr)
                 compiler->refusal.expression = reinterpret_cast<Node *>(const_cast<WindowFunc *>(function));
         }
-        if (window.frame_first == engine::values_first || window.frame_last == engine::values_last)
+        if (has_frame_by_values(window))
             unify_frame_columns(compiler, compiled, window);
         const auto column = [&](int number, bool is_there) {
             return is_there ? compiled->results[number].value : no_step;

@@ -20,6 +20,9 @@ struct Window {
     int frame_to;
     List *order;
 };
+inline bool has_frame_by_values(const Window &window) {
+    return window.frame_first == engine::values_first || window.frame_last == engine::values_last;
+}
 // As lists of integers, a list a window.
 List *add_window(List *windows, const Window &window);
 Window window_of(const List *windows, int number);
