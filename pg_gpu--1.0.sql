@@ -90,13 +90,6 @@ AS 'MODULE_PATHNAME', 'pg_gpu_evict_all'
 LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 1000;
 COMMENT ON FUNCTION gpu.evict_all() IS 'drops all mirrors of the server process; the bytes they took';
 
-CREATE FUNCTION gpu.calibrate(apply bool DEFAULT true, OUT setting text, OUT old text, OUT new text)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'pg_gpu_calibrate'
-LANGUAGE C STRICT VOLATILE PARALLEL UNSAFE COST 1000000 ROWS 30;
-REVOKE EXECUTE ON FUNCTION gpu.calibrate(bool) FROM PUBLIC;
-COMMENT ON FUNCTION gpu.calibrate(bool) IS 'measures the cost model''s constants on this machine and stores them in pg_gpu.costs with ALTER SYSTEM, or only tells';
-
 CREATE FUNCTION gpu.explain_why(query text, OUT node text, OUT candidate text, OUT used bool, OUT reason text, OUT cost float8, OUT other_cost float8)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'pg_gpu_explain_why'
@@ -276,12 +269,6 @@ RETURNS record
 AS 'MODULE_PATHNAME', 'pg_gpu_server_row'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED COST 1000;
 COMMENT ON FUNCTION gpu.server_row() IS 'the row of gpu.server';
-
-CREATE FUNCTION gpu.cost_rows(OUT name text, OUT value float8, OUT default_value float8, OUT unit text, OUT meaning text)
-RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'pg_gpu_cost_rows'
-LANGUAGE C STRICT STABLE PARALLEL SAFE COST 100 ROWS 31;
-COMMENT ON FUNCTION gpu.cost_rows() IS 'the rows of gpu.costs';
 
 CREATE FUNCTION gpu.gpu_kary_handler(internal)
 RETURNS index_am_handler
@@ -794,7 +781,7 @@ GRANT SELECT ON gpu.indexes TO PUBLIC;
 
 CREATE VIEW gpu.progress AS
 SELECT pid, datname, usename, command, index_name, phase, tuples_done, tuples_total, started FROM gpu.progress_rows();
-COMMENT ON VIEW gpu.progress IS 'merges, gpu.verify, gpu.load and gpu.calibrate that are under way';
+COMMENT ON VIEW gpu.progress IS 'merges, gpu.verify and gpu.load that are under way';
 GRANT SELECT ON gpu.progress TO PUBLIC;
 
 CREATE VIEW gpu.server AS
@@ -804,11 +791,6 @@ SELECT pid, started, version, state, reason, host, cuda, cuda_reason, host_memor
 FROM gpu.server_row();
 COMMENT ON VIEW gpu.server IS 'the server process, or why there is none';
 GRANT SELECT ON gpu.server TO PUBLIC;
-
-CREATE VIEW gpu.costs AS
-SELECT name, value, default_value, unit, meaning FROM gpu.cost_rows();
-COMMENT ON VIEW gpu.costs IS 'the cost model''s constants in force; pg_gpu.costs sets them';
-GRANT SELECT ON gpu.costs TO PUBLIC;
 
 -- What the worker of pg_gpu.auto_columns has decided on each table, and what it has to know of the look before. Dumps don't have it: the
 -- worker begins anew where they are restored.

@@ -107,7 +107,6 @@ SET ROLE regress_gpu_server;
 SET pg_gpu.mirror = off;
 SELECT gpu.load('server_test_k');
 SELECT gpu.evict('server_test_k');
-SELECT * FROM gpu.calibrate();
 SELECT gpu.count('server_test_k', ARRAY[1], ARRAY[500]);
 SELECT count(*) FROM gpu.mirrors;
 RESET ROLE;

@@ -2,8 +2,9 @@
 LOAD 'pg_gpu';
 SET pg_gpu.min_mirror_entries = 4096;
 SET pg_gpu.path = host;
--- With costs of its own the session learns by itself what loads take, and not from other tests.
-SET pg_gpu.costs = 'load = 600';
+-- Where pages find a key as soon as the server process, no batch of keys makes it pay to load a small run, whatever loads took other tests.
+LOAD 'pg_gpu_test';
+SET pg_gpu_test.costs = 'paged_key = 0.02';
 CREATE TABLE young (a int4, b int4, x int4, y int4);
 INSERT INTO young SELECT i * 2, i % 7, i % 200, i / 200 FROM generate_series(1, 20000) AS i;
 CREATE INDEX young_a ON young USING gpu_kary (a);
@@ -75,7 +76,7 @@ SET pg_gpu.min_mirror_entries = -1;
 DROP FUNCTION asked;
 DROP TABLE young, tiny;
 
--- A batch loads small runs where pages would take longer for all of its queries, and where loading takes longer they stay at home.
+-- A batch loads small runs where pages would take longer for all of its queries, and where these don't they stay at home.
 SET pg_gpu.min_mirror_entries = 4096;
 CREATE TABLE notes (id int4, body text);
 INSERT INTO notes SELECT i, 'w' || i % 7 || ' w' || i % 11 || ' w' || i % 13 FROM generate_series(1, 20000) AS i;
@@ -96,19 +97,19 @@ CREATE TABLE expected_rows AS SELECT * FROM found;
 CREATE TABLE expected_count AS SELECT * FROM counted;
 SET pg_gpu.path = host;
 SELECT gpu.load('notes_body') > 0 AS searches_loaded, gpu.load('notes_id') > 0 AS keys_loaded;
-SET pg_gpu.costs = 'paged_list = 10000, paged_key = 1000, host_list = 0, host_key = 0, load = 1000000000';
+SET pg_gpu_test.costs = 'paged_list = 0, paged_window = 0, paged_posting = 0, paged_shortest = 0, paged_second = 0, paged_key = 0';
 SELECT count(*) > 100 AS searched FROM searched;
 SELECT count(*) > 100 AS found FROM found;
 SELECT * FROM loaded('notes_body');
 SELECT * FROM loaded('notes_id');
-SET pg_gpu.costs = 'paged_list = 10000, paged_key = 1000, host_list = 0, host_key = 0';
+SET pg_gpu_test.costs = 'paged_list = 10000, paged_key = 1000, host_list = 0, host_key = 0';
 SELECT count(*) AS differences FROM ((TABLE searched EXCEPT ALL TABLE expected_searches) UNION ALL (TABLE expected_searches EXCEPT ALL TABLE searched)) AS d;
 SELECT count(*) AS differences FROM ((TABLE found EXCEPT ALL TABLE expected_rows) UNION ALL (TABLE expected_rows EXCEPT ALL TABLE found)) AS d;
 SELECT (TABLE counted) = (TABLE expected_count) AS same;
 SELECT (SELECT count(*) FROM notes WHERE id + 0 = ANY (ARRAY(SELECT i FROM (SELECT generate_series(-50, 4000, 3) UNION ALL SELECT generate_series(1, 3000, 7) UNION ALL SELECT NULL) AS k (i)))) = (TABLE expected_count) AS same;
 SELECT * FROM loaded('notes_body');
 SELECT * FROM loaded('notes_id');
-RESET pg_gpu.costs;
+RESET pg_gpu_test.costs;
 RESET pg_gpu.min_mirror_entries;
 DROP VIEW searched, found, counted;
 DROP TABLE notes, expected_searches, expected_rows, expected_count;

@@ -164,7 +164,6 @@ void define_settings() {
                              "is bounded by work_mem.",
                              &enable_block_facts, true, PGC_USERSET, 0, nullptr, nullptr, nullptr);
     define_server_settings();
-    define_cost_settings();
     define_auto_columns();
     MarkGUCPrefixReserved("pg_gpu");
 }

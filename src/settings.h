@@ -1,8 +1,6 @@
 // Settings (GUCs) and what they mean for a session.
 #pragma once
 
-#include <span>
-
 #include "postgres_headers.h"
 
 namespace pg_gpu {
@@ -72,45 +70,7 @@ int connection_idle_timeout();
 // Bytes of transfer buffer that one session may have.
 uint64 session_transfer_limit();
 
-// The parts that a ranking's time is the sum of: the ranking itself, lists in runs, windows of documents that
-// a list is looked through for and postings where one lexeme is enough, postings of the shortest and of the
-// second shortest list where all are asked for.
-enum ListFeature : int { kRanking, kList, kWindows, kPostings, kShortest, kSecond };
-inline constexpr int kListFeatures = 6;
-
-// The cost model's constants, in microseconds; indexed by paged, host, cuda.
-inline constexpr int kCostedPaths = 3;
-struct CostSettings {
-    double request[kCostedPaths];  // a round trip
-    double key[kCostedPaths];      // looked up in a run
-    double entry[kCostedPaths];    // found or read
-    double sort[kCostedPaths];     // an entry sorted or merged
-    double lists[kCostedPaths][kListFeatures];
-    double transfer;  // a MiB copied between session and server, one way
-    double load;      // a MiB of index pages made a mirror
-};
-const CostSettings &cost_settings();
-// Returns whether they were set for a role, a database or the session, and not for all of the server. Such
-// costs can force a path as pg_gpu.path does.
-bool costs_are_users();
-
-// Defines pg_gpu.costs; define_settings does it.
-void define_cost_settings();
-
 // Defines pg_gpu.auto_columns and its like (accelerate/settings.h); define_settings does it.
 void define_auto_columns();
-
-// A cost constant, as pg_gpu.costs and the view gpu.costs know it.
-struct CostConstant {
-    const char *name;
-    const char *unit;
-    const char *meaning;
-    double default_value;
-    size_t offset;     // in CostSettings
-    int path;          // -1 for those that all paths share
-    bool may_be_zero;  // otherwise a measured 0 is a measurement that failed
-};
-std::span<const CostConstant> cost_constants();
-double cost_of(const CostSettings &settings, const CostConstant &constant);
 
 }  // namespace pg_gpu

@@ -7,6 +7,8 @@
 
 namespace pg_gpu {
 
+struct CostConstants;
+
 // The points where a session can be held. It has no buffer lock at any of them.
 enum class HoldPoint : int {
     Reader,       // behind each view that a reader takes
@@ -21,6 +23,8 @@ struct TestHooks {
     void (*hold)(HoldPoint point);
     // Up to this number of different numerics, a run's column has a dictionary in any case.
     int (*listed_numerics)();
+    // The cost model's constants, in place of those that were measured.
+    const CostConstants *(*costs)();
 };
 
 inline constexpr char kTestHooks[] = "pg_gpu_test_hooks";

@@ -157,10 +157,6 @@ bool await_engine_without_starting(Path path) {
     return await(path, Start::NotWanted);
 }
 
-bool is_available(Path path) {
-    return await_engine(path);
-}
-
 bool may_be_there(Path path) {
     return server_wanted() && !is_resting(path) &&
            (!is_connected() || has_engine(path) || is_opening_engine(path));

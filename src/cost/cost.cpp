@@ -1,7 +1,16 @@
 #include "cost/cost.h"
 
 #include "cost/counters.h"
-#include "settings.h"
+#include "test_hooks.h"
+
+namespace pg_gpu {
+
+const CostConstants &cost_constants() {
+    const TestHooks *hooks = test_hooks();
+    return likely(hooks == nullptr) ? kMeasuredCosts : *hooks->costs();
+}
+
+}  // namespace pg_gpu
 
 namespace pg_gpu::client {
 
@@ -11,7 +20,7 @@ static double work_microseconds(const Request &request, Path path) {
     const double work = cost.work(request, path);
     if (path == Path::Paged)
         return work;
-    const CostSettings &costs = cost_settings();
+    const CostConstants &costs = cost_constants();
     return work + costs.request[static_cast<int>(path)] +
            cost.bytes_moved(request) / kMebibyte * costs.transfer;
 }

@@ -2,6 +2,7 @@
 // choice of one. The time that requests took is noted here, and later choices learn from it.
 #pragma once
 
+#include "cost/constants.h"
 #include "cost/record.h"
 #include "rpc/rpc.h"
 
@@ -129,10 +130,6 @@ bool may_use_server(uint64 items, uint64 fewest);
 
 // Notes that the server can't be sent this request, so that gpu.stat reports why.
 void decline(RequestKind kind, const Choice &choice, const char *reason);
-
-// Is there a server process with this path's engine? Waits for one that is being started, as requests on a
-// forced path do.
-bool is_available(Path path);
 
 // A request that only the paged path can answer: gpu.stat reports why, where another one is forced.
 void note_unsuited(RequestKind kind, Oid index, const char *reason);

@@ -7,7 +7,6 @@
 #include <new>
 
 #include "common/hashfn.h"
-#include "settings.h"
 #include "shared_memory.h"
 
 namespace pg_gpu::client {
@@ -55,7 +54,7 @@ void reserve_cost_learner() {
 }
 
 static Learned *learned_costs() {
-    auto *shared = costs_are_users() ? nullptr : static_cast<Learned *>(find_shared(&structure));
+    auto *shared = static_cast<Learned *>(find_shared(&structure));
     if (shared != nullptr)
         return shared;
     if (own_costs == nullptr) {

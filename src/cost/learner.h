@@ -1,7 +1,6 @@
 // Inside the client: what requests and loads really took, from which the choice of a path and of what to load
 // learns. One place in shared memory holds it for all sessions, so that a new session begins with what others
-// know. A session whose costs are its user's own, and one that shared memory has no room for, learns by
-// itself.
+// know. A session that shared memory has no room for learns by itself.
 //
 // The time of a request is all that its statement waits for until it has the result: queues, looking rows up
 // in the table, and reading pages where the server process gave no result. Two things are left out. Loading

@@ -50,7 +50,7 @@ static constexpr double kEntriesPerPoint[kPaths] = {1, 0.8, 0.3};
 
 static double search_work(const Request &request, const double *keys_per_item, double entries_per_result,
                           Path path) {
-    const CostSettings &costs = cost_settings();
+    const CostConstants &costs = cost_constants();
     const int p = static_cast<int>(path);
     const uint64 results =
         path == Path::Paged ? request.results : Max(request.results, request.server_results);

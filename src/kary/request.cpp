@@ -48,7 +48,7 @@ static double leaf_pages_visited(const Request &request) {
 
 // Returns the microseconds of looking for a key in each run, and of the entries found.
 static double search_work(const Request &request, double searches, Path path) {
-    const CostSettings &costs = cost_settings();
+    const CostConstants &costs = cost_constants();
     const int p = static_cast<int>(path);
     return static_cast<double>(request.items) * searches * request.runs * costs.key[p] +
            static_cast<double>(request.results) * costs.entry[p];

@@ -19,11 +19,11 @@ static uint64 entries_per_half(const DoubleBuffer &double_buffer, int key_bits) 
 }
 
 static double sort_estimate(uint64 entries, Path path) {
-    return static_cast<double>(entries) * cost_settings().sort[static_cast<int>(path)];
+    return static_cast<double>(entries) * cost_constants().sort[static_cast<int>(path)];
 }
 
 static double transfer_estimate(uint64 bytes) {
-    return static_cast<double>(bytes) / kMebibyte * cost_settings().transfer;
+    return static_cast<double>(bytes) / kMebibyte * cost_constants().transfer;
 }
 
 constinit const RequestCost sort_cost = {

@@ -111,7 +111,7 @@ static bool send_dead(const RunSet &set, const storage::RunEntry &run, uint64 ve
     if (bytes > 0 && (!need_buffer(bytes, bytes) || !copy_dead_bitmap(set.index, run, bytes)))
         return false;
     protocol::ReplyHeader reply;
-    const double estimate = static_cast<double>(bytes) / kMebibyte * cost_settings().transfer;
+    const double estimate = static_cast<double>(bytes) / kMebibyte * cost_constants().transfer;
     return exchange(&message, &reply, estimate) &&
            (result_of(reply) == protocol::ReplyResult::done || fail_by_reply(reply));
 }

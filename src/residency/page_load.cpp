@@ -10,7 +10,6 @@
 #include "cost/cost.h"
 #include "compat.h"
 #include "memory.h"
-#include "settings.h"
 
 namespace pg_gpu::client {
 
@@ -250,7 +249,7 @@ static bool send_chunks(const PageLoad &load, SharedLoad *shared) {
     message.run_first = 0;
     message.layout = {BLCKSZ, storage::kContentStart, shared->pages.per_page, shared->pages.key_bytes};
     const uint64 slot_bytes = uint64{shared->chunk_pages} * BLCKSZ;
-    const double estimate = static_cast<double>(slot_bytes) / kMebibyte * cost_settings().load;
+    const double estimate = static_cast<double>(slot_bytes) / kMebibyte * cost_constants().load;
     Reader reader = {GetAccessStrategy(BAS_BULKREAD), {}};
     uint32 sent = 0;  // chunks
     bool pending = false;

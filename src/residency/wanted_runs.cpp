@@ -50,12 +50,12 @@ static WantedRun *find_wanted(const RunSet &set, int place, Path path, HASHACTIO
 
 double finish_microseconds(const RunSet &set, const storage::RunEntry &run, Path path) {
     const int p = static_cast<int>(path);
-    return static_cast<double>(set.format->mirrored_entries(run)) * cost_settings().sort[p] *
+    return static_cast<double>(set.format->mirrored_entries(run)) * cost_constants().sort[p] *
            set.format->kind->finish_sorts[p];
 }
 
 double load_microseconds(const RunSet &set, int place, Path path) {
-    const CostSettings &costs = cost_settings();
+    const CostConstants &costs = cost_constants();
     const storage::RunEntry &run = set.runs[place];
     const double pages = mirrored_pages(*set.format, run).count;
     const double building = set.format->kind->finishing_counts ? finish_microseconds(set, run, path) : 0;

@@ -94,7 +94,7 @@ inline protocol::RequestHeader make_header(protocol::Message type, Path path, ui
             0,
             0,
             current_purpose(),
-            path_setting() != PathSetting::Auto || costs_are_users() ? 1U : 0U,
+            path_setting() != PathSetting::Auto ? 1U : 0U,
             current_subject()};
 }
 

@@ -33,7 +33,7 @@ void check_rows(RowChecker *checker, BlockNumber index_block, const ItemPointerD
 uint64 entries_on_pages(client::Path path, uint64 entries) {
     // A request's way there and back.
     constexpr double kFewest = 4096;
-    const CostSettings &costs = cost_settings();
+    const CostConstants &costs = cost_constants();
     const double on_pages = costs.entry[static_cast<int>(client::Path::Paged)];
     const double on_path = costs.entry[static_cast<int>(path)];
     const double share = on_path < on_pages ? on_path / on_pages : 1;

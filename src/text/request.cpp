@@ -51,8 +51,8 @@ ListFeatures list_features(const Request &request) {
 
 static double list_microseconds(const Request &request, Path path) {
     const ListFeatures features = list_features(request);
-    return std::inner_product(features.begin(), features.end(), cost_settings().lists[static_cast<int>(path)],
-                              0.0);
+    return std::inner_product(features.begin(), features.end(),
+                              cost_constants().lists[static_cast<int>(path)], 0.0);
 }
 
 constinit const RequestCost search_text_cost = {

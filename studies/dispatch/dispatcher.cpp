@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-#include "gpu_engine/least_squares.h"
+#include "studies/dispatch/least_squares.h"
 
 namespace gpu_engine::bench {
 namespace {

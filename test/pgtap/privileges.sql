@@ -11,7 +11,7 @@ CREATE ROLE gpu_tap_stranger;
 SELECT schema_privs_are('gpu', 'gpu_tap_stranger', ARRAY['USAGE'], 'anybody may use schema gpu, nobody may add to it');
 SELECT set_eq(
   $$ SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = 'gpu'::regnamespace AND NOT has_function_privilege('gpu_tap_stranger', oid, 'EXECUTE') $$,
-  ARRAY['gpu.calibrate(boolean)', 'gpu.verify(regclass,boolean)'], 'gpu.verify, as amcheck''s functions are, and gpu.calibrate are for whom they are granted to');
+  ARRAY['gpu.verify(regclass,boolean)'], 'gpu.verify, as amcheck''s functions are, is for whom it is granted to');
 
 CREATE SCHEMA gpu_tap AUTHORIZATION gpu_tap_owner;
 GRANT USAGE ON SCHEMA gpu_tap TO PUBLIC;

@@ -28,11 +28,8 @@ INSERT INTO wanted VALUES
   ('bm25_query_out', 'gpu.bm25_query', 'cstring', false),
   ('byte_histogram', 'image bytea', 'bigint[]', false),
   ('byte_histogram', 'images bytea[]', 'TABLE(ordinal bigint, counts bigint[])', true),
-  ('calibrate', 'apply boolean DEFAULT true', 'TABLE(setting text, old text, new text)', true),
   ('configuration_renamed', '', 'event_trigger', false),
   ('columns', 'index regclass', 'TABLE(column_name name, encoding text, distinct_values bigint, bits integer, bytes bigint)', true),
-  ('cost_rows', NULL,
-   'TABLE(name text, value double precision, default_value double precision, unit text, meaning text)', true),
   ('count', 'index regclass, filter text', 'bigint', false),
   ('count', 'index regclass, filter text, VARIADIC params "any"', 'bigint', false),
   ('count', 'index regclass, low anyarray, high anyarray', 'bigint', false),
@@ -158,7 +155,7 @@ INSERT INTO label VALUES
   ('accelerate', 4, 'v', 'u', 1000000, 20), ('advise', 1, 'v', 'u', 1000000, 10), ('decelerate', 1, 'v', 'u', 1000, 1),
   ('bm25_distance', 2, 'i', 's', 10, 0), ('bm25_query_in', 1, 'i', 's', 1, 0), ('bm25_query_out', 1, 's', 's', 1, 0),
   ('byte_histogram', 1, 'i', 's', 100, 0), ('byte_histogram', 1, 'i', 's', 1000, 100),
-  ('calibrate', 1, 'v', 'u', 1000000, 30), ('columns', 1, 's', 'r', 10000, 10), ('configuration_renamed', 0, 'v', 'u', 1, 0), ('cost_rows', 0, 's', 's', 100, 31),
+  ('columns', 1, 's', 'r', 10000, 10), ('configuration_renamed', 0, 'v', 'u', 1, 0),
   ('count', 2, 's', 'r', 10000, 0), ('count', 3, 's', 'r', 10000, 0), ('count', 3, 's', 'r', 1000, 0), ('count', 3, 's', 'r', 1000, 0), ('count_batch', 3, 's', 'r', 10000, 1000),
   ('devices', 0, 'v', 'r', 1000, 1), ('dictionary', 3, 's', 'r', 10000, 1000), ('dictionary', 4, 's', 'r', 10000, 1000), ('evict', 1, 'v', 'u', 1000, 0),
   ('evict_all', 0, 'v', 'u', 1000, 0), ('evict_database', 1, 'v', 'u', 1000, 0), ('evict_run', 1, 'v', 'u', 1000, 0),
@@ -223,12 +220,6 @@ SELECT set_eq(
   ARRAY['auto', 'paged', 'host', 'cuda'], 'with four values');
 SELECT is_empty($$ SELECT name FROM pg_settings WHERE name LIKE 'pg\_gpu.%' AND coalesce(short_desc, '') = '' $$,
                 'every setting describes itself');
-SELECT results_eq(
-  $$ SELECT name, vartype, context, boot_val FROM pg_settings WHERE name = 'pg_gpu.costs' $$,
-  $$ VALUES ('pg_gpu.costs', 'string', 'user', '') $$, 'pg_gpu.costs is a list any user may set');
-SELECT is_empty($$ SELECT name FROM gpu.costs GROUP BY name HAVING count(*) > 1 $$, 'no two costs have one name');
-SELECT lives_ok($$ SELECT set_config('pg_gpu.costs', string_agg(name || ' = ' || value + 1, ', '), true) FROM gpu.costs $$, 'what the view lists can be set');
-SELECT is_empty($$ SELECT name FROM gpu.costs WHERE value <> default_value + 1 $$, 'and each name sets its own cost');
 SELECT throws_ok($$ SET pg_gpu.no_such_setting = 1 $$, '42602', NULL, 'the prefix is reserved');
 
 SELECT * FROM finish();

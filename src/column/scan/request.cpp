@@ -40,7 +40,7 @@ static constexpr double kEntriesPerCode = 0.6;
 static constexpr double kEntriesPerDeviceCode = 0.1;
 
 static double code_microseconds(Path path) {
-    const CostSettings &costs = cost_settings();
+    const CostConstants &costs = cost_constants();
     if (path == Path::Cuda)
         return costs.entry[static_cast<int>(Path::Cuda)] * kEntriesPerDeviceCode;
     const double alone = costs.entry[static_cast<int>(Path::Paged)] * kEntriesPerCode;
@@ -49,7 +49,7 @@ static double code_microseconds(Path path) {
 
 double row_microseconds(const Request &request, Path path) {
     return static_cast<double>(request.entries) * code_microseconds(path) * request.columns +
-           static_cast<double>(request.results) * cost_settings().entry[static_cast<int>(path)];
+           static_cast<double>(request.results) * cost_constants().entry[static_cast<int>(path)];
 }
 
 constinit const RequestCost count_rows_cost = {true,
@@ -70,7 +70,7 @@ constinit const RequestCost merge_dictionaries_cost = {
         return static_cast<double>(request.items) * (2 * sizeof(uint64) + sizeof(uint32));
     },
     [](const Request &request, Path path) {
-        return static_cast<double>(request.items) * cost_settings().sort[static_cast<int>(path)];
+        return static_cast<double>(request.items) * cost_constants().sort[static_cast<int>(path)];
     }};
 
 // ---- requests -------------------------------------------------------------------------------------------

@@ -101,15 +101,6 @@ make_block('k = 15000', "PERFORM gpu.count('waiting_i', 'k > 0');");
 	has_rows($node, 0, 'the rows are taken back');
 }
 
-# ---- gpu.calibrate ----------------------------------------------------------------------------------------------
-
-# It measures in a subtransaction, which an error must leave: who catches it is where he was before.
-my $calibrated = sql($node, q{CREATE TEMP TABLE pg_gpu_calibration ();
-DO $$ BEGIN PERFORM gpu.calibrate(); EXCEPTION WHEN duplicate_table THEN RAISE WARNING 'caught'; END $$;
-VACUUM waiting});
-like($calibrated->{err}, qr/caught/, 'an error in gpu.calibrate is caught');
-is($calibrated->{code}, '', 'and no transaction is left open');
-
 is(bad_log_lines($node), '', 'no process died');
 $node->stop;
 done_testing();

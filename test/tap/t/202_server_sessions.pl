@@ -158,57 +158,20 @@ is(sql($node, "$by_host $question")->{out}, $right, 'a dropped database takes no
 
 # ---- the cost model's constants ------------------------------------------------------------------------------------------
 
-my $configuration = $node->data_dir . '/postgresql.auto.conf';
-my $stored = qr/^pg_gpu\.costs = '.*\bhost_request = [0-9.e+-]+,/m;
-
-# Whoever may not store the measured constants gets to see them all the same.
-$node->safe_psql('postgres', 'CREATE ROLE measurer; GRANT EXECUTE ON FUNCTION gpu.calibrate(bool) TO measurer');
-my $measured = sql($node, 'SET ROLE measurer; SELECT setting, new::float8 > 0 FROM gpu.calibrate()');
-like($measured->{out}, qr/^host_request\|t$/m, 'a user without ALTER SYSTEM on pg_gpu.costs gets what was measured');
-like($measured->{err}, qr/WARNING:  \w{5}: could not store the measured costs\nDETAIL:  .*permission denied.*\nHINT:  .*pg_gpu\.costs = '.*host_request = /,
-	'with a warning that has the setting');
-if (test_rounds() > 1)
-{
-	mkdir "$configuration.tmp" or die $!;
-	$measured = sql($node, 'SELECT setting, new::float8 > 0 FROM gpu.calibrate()');
-	like($measured->{out}, qr/^host_request\|t$/m, 'so does a superuser where the file cannot be written');
-	like($measured->{err}, qr/WARNING:  \w{5}: could not store the measured costs/, 'with a warning');
-	rmdir "$configuration.tmp" or die $!;
-	$measured = sql($node, 'SELECT setting FROM gpu.calibrate(apply => false)');
-	like($measured->{out}, qr/^host_request$/m, 'gpu.calibrate can be told to store nothing');
-	unlike($measured->{err}, qr/WARNING/, 'without a warning then');
-	unlike(slurp_file($configuration), qr/pg_gpu\.costs/, 'nothing has been stored');
-}
-my @calibrated = split /\n/, sql_value($node, q{SET pg_gpu.costs = 'cuda_window = 0.25'; SELECT setting, old <> new, new::float8 >= 0 FROM gpu.calibrate()});
-# Constants that disturbances have hidden are not stored. A round trip always takes some time, so its constant is among
-# those stored.
-like(join("\n", @calibrated), qr/^host_request\|/m, 'gpu.calibrate measures the constants of what is there');
-my %is_measured = map { /^([^|]+)/ => 1 } @calibrated;
 my @features = qw(ranking list window posting shortest second);
-is(join(' ', grep { !$is_measured{$_} } map { ("paged_$_", "host_$_") } @features), '', 'those of inverted lists on pages as well');
-is(join(' ', grep { !/\|t$/ } @calibrated), '', 'none is below zero');
-like(slurp_file($configuration), $stored, 'and stores them');
-SKIP: {
-	skip 'a device was measured', 1 if $is_measured{cuda_window};
-	like(slurp_file($configuration), qr/^pg_gpu\.costs = '.*\bcuda_window = 0\.25\b/m, 'with what else has been set');
-}
-ok(wait_until(sub { sql_value($node, q{LOAD 'pg_gpu'; SELECT source FROM pg_settings WHERE name = 'pg_gpu.costs'}) eq 'configuration file' }),
-	'which sessions then use');
-is(sql_value($node, q{SELECT count(*) FROM pg_class WHERE relname LIKE 'pg_gpu_calibration%'}), 0, 'it leaves nothing else behind');
-
 # Searches go where each of the constants says. Another engine that is there is made too expensive for any of them.
 $node->safe_psql('postgres', q{
 CREATE TABLE doc AS SELECT to_tsvector('simple', concat_ws(' ', 'w' || i % 3, 'v' || i % 5)) AS tsv FROM generate_series(1, 20000) AS i;
 CREATE INDEX doc_tsv ON doc USING gpu_text (tsv);
 SET pg_gpu.path = host;
 SELECT gpu.load('doc_tsv', true)});
-my $free = join ', ', 'cuda_request = 1e9', map { ("paged_$_ = 0", "host_$_ = 0") } @features;
+my $cheap = join ', ', 'cuda_request = 1e9', map { ("paged_$_ = 1e-6", "host_$_ = 1e-6") } @features;
 
 sub path_of_search
 {
 	my ($mode, $dear) = @_;
-	my $costs = $free =~ s/\b$dear = 0/$dear = 1e6/r;
-	return (split /\n/, sql_value($node, "SET pg_gpu.path = auto; SET pg_gpu.costs = '$costs';
+	my $costs = $cheap =~ s/\b$dear = 1e-6/$dear = 1e6/r;
+	return (split /\n/, sql_value($node, "LOAD 'pg_gpu_test'; SET pg_gpu.path = auto; SET pg_gpu_test.costs = '$costs';
 SELECT gpu.stat_reset(); SELECT count(*) FROM gpu.search('doc_tsv', 'w1 & v1', 10, '$mode');
 SELECT string_agg(path, ' ') FROM gpu.stat WHERE request = 'search' AND requests > 0"))[-1];
 }

@@ -45,8 +45,6 @@ $primary->wait_for_catchup($standby);
 	check_answers($standby, 't', 'standby');
 }
 
-like(query_error($standby, 'SELECT * FROM gpu.calibrate()'), qr/cannot calibrate during recovery/, 'a standby cannot be calibrated');
-
 my $server = server_pid($standby);
 $primary->stop;
 $standby->promote;

@@ -182,7 +182,7 @@ foreach my $behaviour (sort keys %reasons)
 		# A session that is short of processor time may find the process too slow to connect to, and asks pages.
 		until ($deadline >= 0 || $tries++ == 5)
 		{
-			my $out = sql_value($node, "SET client_min_messages = error; SET pg_gpu.path = host; SET pg_gpu.costs = 'host_request = $cost, host_key = $cost'; $question;"
+			my $out = sql_value($node, "SET client_min_messages = error; LOAD 'pg_gpu_test'; SET pg_gpu.path = host; SET pg_gpu_test.costs = 'host_request = $cost, host_key = $cost'; $question;"
 				  . q{SELECT ';' || coalesce(string_agg(last_reason, ' '), '') FROM gpu.stat WHERE path = 'host'});
 			(my $answer, $reasons) = split /\n;/, $out;
 			is($answer, $right, "at a cost of $cost a lookup is right") if $tries == 1 || $answer ne $right;
@@ -207,7 +207,7 @@ my %kept = (SEGV => 1, KILL => 0, 'SEGV of others' => 0);
 my $new_session = sub
 {
 	my $session = new_session($node);
-	$session->query_safe(q{SET pg_gpu.path = auto; SET pg_gpu.costs = 'paged_key = 1e6, host_request = 0.01, host_key = 0.001, host_entry = 0.001, transfer = 0.01'});
+	$session->query_safe(q{LOAD 'pg_gpu_test'; SET pg_gpu.path = auto; SET pg_gpu_test.costs = 'paged_key = 1e6, host_request = 0.01, host_key = 0.001, host_entry = 0.001, transfer = 0.01'});
 	return $session;
 };
 foreach my $signal (sort keys %kept)

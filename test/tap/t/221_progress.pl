@@ -1,5 +1,5 @@
 # suite: long
-# gpu.progress: merges, merge workers, gpu.verify, gpu.load and gpu.calibrate show while they work, with tuples done and in
+# gpu.progress: merges, merge workers, gpu.verify and gpu.load show while they work, with tuples done and in
 # all, and are gone when they end, are cancelled or fail.
 
 use strict;
@@ -127,14 +127,13 @@ foreach my $method (sort keys %large)
 }
 change_setting($node, 'pg_gpu_test.hold_merge_workers', 'off');
 
-# ---- merges, loads and measurements in sessions ---------------------------------------------------------------------
+# ---- merges and loads in sessions ---------------------------------------------------------------------
 
 # These are looked at while they go on and on; figures never exceed what they are of.
 $node->safe_psql('postgres', q{CREATE TABLE m (k int8); INSERT INTO m SELECT generate_series(1, 300000); CREATE INDEX m_k ON m USING gpu_kary (k)});
 my %endless = (
 	merge => q{CALL merge_often()},
-	load => q{SET pg_gpu.path = host; DO $$ BEGIN LOOP PERFORM gpu.evict('m_k'); PERFORM gpu.load('m_k'); END LOOP; END $$},
-	calibrate => q{DO $$ BEGIN LOOP PERFORM gpu.calibrate(false); END LOOP; END $$});
+	load => q{SET pg_gpu.path = host; DO $$ BEGIN LOOP PERFORM gpu.evict('m_k'); PERFORM gpu.load('m_k'); END LOOP; END $$});
 $node->safe_psql('postgres', q{CREATE PROCEDURE merge_often() LANGUAGE plpgsql AS $$
 	BEGIN
 		LOOP
@@ -147,8 +146,7 @@ $node->safe_psql('postgres', q{CREATE PROCEDURE merge_often() LANGUAGE plpgsql A
 foreach my $command (sort keys %endless)
 {
 	my $run = start_sql($node, $endless{$command});
-	my $index = $command eq 'calibrate' ? '' : 'm_k';
-	like(row_of($command, 'tuples_total > 0 AND tuples_done > 0 AND tuples_done < tuples_total'), qr/^$command\|$index\|[a-z ]+$/, "gpu.$command is seen in the middle");
+	like(row_of($command, 'tuples_total > 0 AND tuples_done > 0 AND tuples_done < tuples_total'), qr/^$command\|m_k\|[a-z ]+$/, "gpu.$command is seen in the middle");
 	is(sql_value($node, 'SELECT count(*) FROM gpu.progress WHERE tuples_done > tuples_total'), 0, "gpu.$command: no more is done than there is");
 	$node->safe_psql('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'victim'});
 	is(finish_sql($run)->{code}, '57014', "gpu.$command is cancelled");

@@ -23,41 +23,14 @@ class LeastSquares {
     }
 
     // A feature that says nothing new has coefficient 0.
-    Vector fit() const { return fit_subset(all); }
-
-    // Returns the fit without coefficients below 0. It is the fit of some of the features alone. There are
-    // few features, so all subsets are tried.
-    Vector fit_nonnegative() const {
-        static_assert(N <= 10);
-        Vector best = {};
-        double max_explained = 0;
-        for (unsigned subset = 1; subset <= all; ++subset) {
-            const Vector fitted = fit_subset(subset);
-            double explained = 0;  // explained part of the sum of squares
-            bool allowed = true;
-            for (std::size_t i = 0; i < N; ++i) {
-                explained += fitted[i] * targets_[i];
-                allowed = allowed && fitted[i] >= 0;
-            }
-            if (allowed && explained > max_explained) {
-                max_explained = explained;
-                best = fitted;
-            }
-        }
-        return best;
-    }
-
-  private:
-    static constexpr unsigned all = (1U << N) - 1;
-
-    // Solves the equations by Gauss's elimination; the matrix is symmetric and positive semidefinite.
-    Vector fit_subset(unsigned subset) const {
+    // Gauss's elimination solves the equations; the matrix is symmetric and positive semidefinite.
+    Vector fit() const {
         std::array<Vector, N> a = products_;
         Vector b = targets_;
         std::array<bool, N> used = {};
         for (std::size_t i = 0; i < N; ++i) {
             // Rounding leaves a little of what would be 0, which counts as 0 here.
-            used[i] = (subset >> i & 1U) != 0 && a[i][i] > 1e-12 * products_[i][i];
+            used[i] = a[i][i] > 1e-12 * products_[i][i];
             if (!used[i]) {
                 continue;
             }
@@ -83,6 +56,7 @@ class LeastSquares {
         return x;
     }
 
+  private:
     std::array<Vector, N> products_ = {};
     Vector targets_ = {};
 };

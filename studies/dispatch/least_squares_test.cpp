@@ -1,5 +1,5 @@
 // Fits of linear models.
-#include "gpu_engine/least_squares.h"
+#include "studies/dispatch/least_squares.h"
 
 #include <gtest/gtest.h>
 
@@ -43,29 +43,6 @@ TEST(LeastSquares, FindsCoefficientsAgain) {
     expect_near(samples_of(wanted, 0.5).fit(), wanted, 0.1);
 }
 
-TEST(LeastSquares, NoneBelowZeroIsTheSameWhereNoneIs) {
-    const Model samples = samples_of({5, 2, 0.3, 1e-4}, 0.5);
-    EXPECT_EQ(samples.fit_nonnegative(), samples.fit());
-}
-
-TEST(LeastSquares, NoneBelowZeroIsTheBestOfThose) {
-    const Model samples = samples_of({20, -2, 0.3, 1e-4}, 0);
-    const Model::Vector fitted = samples.fit_nonnegative();
-    EXPECT_EQ(fitted[1], 0);
-    // The others' fit is theirs alone.
-    LeastSquares<3> rest;
-    std::mt19937_64 random(1);
-    std::uniform_real_distribution<double> share(0, 1);
-    for (int i = 0; i < 300; ++i) {
-        const Model::Vector features = {1, 10 * share(random), 1e3 * share(random), 1e6 * share(random)};
-        share(random);
-        rest.add({1, features[2], features[3]},
-                 20 - 2 * features[1] + 0.3 * features[2] + 1e-4 * features[3]);
-    }
-    const auto wanted = rest.fit();
-    expect_near(fitted, {wanted[0], 0, wanted[1], wanted[2]}, 1e-6);
-}
-
 TEST(LeastSquares, FeaturesThatSayNothingNewAreLeftOut) {
     LeastSquares<3> samples;
     for (int i = 1; i <= 20; ++i) {
@@ -77,5 +54,4 @@ TEST(LeastSquares, FeaturesThatSayNothingNewAreLeftOut) {
     EXPECT_EQ(fitted[2], 0);
     const LeastSquares<3>::Vector nothing = {};
     EXPECT_EQ(LeastSquares<3>().fit(), nothing);
-    EXPECT_EQ(LeastSquares<3>().fit_nonnegative(), nothing);
 }
