@@ -157,8 +157,9 @@ client::Request request_of(const Corpus *corpus, client::RequestKind kind, const
                            int count) {
     client::Request request = {};
     request.index = RelationGetRelid(corpus->index);
-    // Pages answer one query after the other, and each for itself.
-    request.learns = count == 1;
+    request.learns = true;
+    // Pages answer a batch's queries one after the other, so single ones tell nothing of it.
+    request.shape = count > 1 ? 1 : 0;
     request.kind = kind;
     request.runs = corpus->run_count;
     request.items = static_cast<uint64>(count);

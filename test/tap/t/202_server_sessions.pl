@@ -182,6 +182,16 @@ foreach my $case ([ 'and', qw(ranking list shortest second) ], [ 'or', qw(rankin
 	is(join(' ', map { path_of_search($mode, "host_$_") } @its_features), 'paged paged paged paged', "so do those of an engine, $mode");
 }
 
+# A batch's estimates are corrected by what such batches took: the host engine, which is said to take no time, is left for
+# pages, of which that isn't true either. Single searches have told nothing of batches.
+{
+	my $no_time = join ', ', map { my $path = $_; map { "${path}_$_ = " . ($path eq 'host' ? 1e-9 : 1e-3) } @features, 'request' } 'host', 'paged';
+	my $out = sql_value($node, "LOAD 'pg_gpu_test'; SET pg_gpu.path = auto; SET pg_gpu_test.costs = '$no_time, transfer = 1e-9, cuda_request = 1e9'; SELECT gpu.stat_reset();"
+		. join(' ', map { q{SELECT count(*) > 0 FROM gpu.search_batch('doc_tsv', ARRAY['w1', 'v1 | w2']::tsquery[], 10, 'query');} } 1 .. 6)
+		. q{SELECT string_agg(path, ' ' ORDER BY path) FROM gpu.stat WHERE request = 'search' AND requests > 0});
+	is((split /\n/, $out)[-1], 'host paged', 'batches learn from what they took');
+}
+
 # ---- a base backup ----------------------------------------------------------------------------------------------------------
 
 $node->backup('copy');
