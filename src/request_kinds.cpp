@@ -21,8 +21,6 @@ static const Row &row_of(RequestKind kind) {
         {"lookup", &kary::lookup_cost},
         {"range", &kary::range_cost},
         {"count", &kary::count_cost},
-        {"sort", &kary::sort_cost},
-        {"merge", &kary::merge_cost},
         {"count boxes", &grid::count_boxes_cost},
         {"search boxes", &grid::search_boxes_cost},
         {"match", &grid::match_cost},

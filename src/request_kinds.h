@@ -10,8 +10,6 @@ enum class RequestKind : int {
     LookupKary,
     RangeKary,
     CountKary,
-    SortKary,
-    MergeKary,
     CountGrid,
     SearchGrid,
     MatchGrid,

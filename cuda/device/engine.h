@@ -51,15 +51,9 @@ class DeviceKary final : public Kary<Key> {
   public:
     explicit DeviceKary(DeviceEngine &engine) : engine_(engine) {}
 
-    Status build(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count,
-                 std::unique_ptr<KaryArray<Key>> *array) noexcept override;
-    Status load(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count,
-                std::unique_ptr<KaryArray<Key>> *array) noexcept override;
     Status open_loader(Stream &stream, std::uint64_t entries,
                        std::unique_ptr<KaryLoader<Key>> *loader) noexcept override;
     std::uint64_t array_bytes(std::uint64_t entries) const noexcept override;
-    Status merge(Stream &stream, const KaryArray<Key> *const *runs, std::size_t run_count,
-                 std::unique_ptr<KaryArray<Key>> *array) noexcept override;
     Status match(Stream &stream, const KaryArray<Key> *const *arrays, std::size_t array_count,
                  const Key *keys, std::uint64_t count,
                  const typename Kary<Key>::PlacesFor &places) noexcept override;

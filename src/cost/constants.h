@@ -16,7 +16,7 @@ struct CostConstants {
     double request[kCostedPaths];  // a round trip
     double key[kCostedPaths];      // looked up in a run
     double entry[kCostedPaths];    // found or read
-    double sort[kCostedPaths];     // an entry sorted or merged
+    double sort[kCostedPaths];     // an entry merged or put in order
     double lists[kCostedPaths][kListFeatures];
     double transfer;  // a MiB copied between session and server, one way
     double load;      // a MiB of index pages made a mirror

@@ -15,7 +15,7 @@ static_assert(kPaths == kRecordedPaths);
 // The access methods' request_kinds.h lists the kinds there are. Here a kind is a number, and what its access
 // method says of it.
 enum class RequestKind : int;
-inline constexpr int kRequestKinds = 16;
+inline constexpr int kRequestKinds = 14;
 
 // A request as the cost model sees it.
 struct Request {

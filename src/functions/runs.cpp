@@ -1,7 +1,6 @@
 // gpu.runs and gpu.merge: looking at the run list and shortening it.
 #include "access_methods.h"
 #include "compat.h"
-#include "cost/usage.h"
 #include "column/gpu_column.h"
 #include "functions/column_access.h"
 #include "progress.h"
@@ -66,18 +65,6 @@ static void put_column_steps(ReturnSetInfo *result, const functions::OpenIndex &
                  steps[i].entries, steps[i].bytes, steps[i].milliseconds, steps[i].path);
 }
 
-// Tells which path merged the runs. A merge whose work the server process began and pages had to finish
-// counts as the paged path's.
-static client::Path path_since(const client::Usage &before) {
-    client::Usage used = {};
-    client::add_usage_since(before, &used);
-    for (const client::Path path : {client::Path::Cuda, client::Path::Host})
-        if (used.requests[static_cast<int>(path)] > 0 &&
-            used.requests[static_cast<int>(client::Path::Paged)] == 0)
-            return path;
-    return client::Path::Paged;
-}
-
 Datum pg_gpu_merge(PG_FUNCTION_ARGS) {
     InitMaterializedSRF(fcinfo, 0);
     auto *result = reinterpret_cast<ReturnSetInfo *>(fcinfo->resultinfo);
@@ -93,7 +80,6 @@ Datum pg_gpu_merge(PG_FUNCTION_ARGS) {
     const functions::OpenIndex open = functions::open_index(index_oid, AccessShareLock, RowExclusiveLock);
     instr_time start;
     INSTR_TIME_SET_CURRENT(start);
-    const client::Usage before = client::session_usage();
     begin_build_report(open.index, kMergeSubphase);
     const storage::MergeOutcome outcome = storage::merge_all(open.index, run_kind_of(open.index));
     end_build_report();
@@ -103,10 +89,9 @@ Datum pg_gpu_merge(PG_FUNCTION_ARGS) {
     if (outcome.inputs > 0) {
         // The server process merges no more than the dictionaries of gpu_column, which have steps of their
         // own.
-        const bool of_column = find_access_method(open.index) == &gpu_column;
         put_step(result, "merge runs", nullptr, outcome.entries, outcome.bytes,
-                 INSTR_TIME_GET_MILLISEC(elapsed), of_column ? client::Path::Paged : path_since(before));
-        if (of_column)
+                 INSTR_TIME_GET_MILLISEC(elapsed), client::Path::Paged);
+        if (find_access_method(open.index) == &gpu_column)
             put_column_steps(result, open);
     }
     functions::close_index(open);

@@ -147,14 +147,11 @@ static const StatRow stat_rows[] = {
     row_of(client::RequestKind::SearchText, protocol::Message::search_text),
     row_of(client::RequestKind::CountText, protocol::Message::count_text),
     row_of(client::RequestKind::IntersectText, protocol::Message::intersect_text),
-    row_of(client::RequestKind::SortKary, protocol::Message::append_kary),
-    row_of(client::RequestKind::MergeKary, protocol::Message::merge_kary),
     row_of(client::RequestKind::MergeColumnDictionaries, protocol::Message::merge_column_dictionaries),
     row_of(client::RequestKind::RunQuery, protocol::Message::run_query),
     {"read query", protocol::Message::read_query, -1},
     {"load", protocol::Message::append_pages, -1},
     {"finish", protocol::Message::finish, -1},
-    {"read", protocol::Message::read_kary, -1},
     {"set dead", protocol::Message::set_dead, -1},
 };
 

@@ -12,9 +12,6 @@
 
 #include <algorithm>
 
-#include "kary/server_sort.h"
-#include "request_kinds.h"
-
 namespace pg_gpu::kary {
 
 template <typename Key>
@@ -87,12 +84,7 @@ static void sort_part(EntryArray<Key> *part, bool by_mask) {
 
 template <typename Key>
 static void sort_collected(Collector<Key> *collector) {
-    if (!sort_on_server(collector->keyed.entries, collector->keyed.count)) {
-        const client::PagedRequest request =
-            client::begin_paged(client::RequestKind::SortKary, collector->keyed.count);
-        sort_part(&collector->keyed, false);
-        client::end_paged(request);
-    }
+    sort_part(&collector->keyed, false);
     sort_part(&collector->nulls, is_composite(collector->format));
 }
 

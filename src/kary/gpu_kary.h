@@ -8,5 +8,4 @@
 #include "kary/mirror.h"
 #include "kary/request.h"
 #include "kary/row_check.h"
-#include "kary/server_sort.h"
 #include "kary/strategies.h"

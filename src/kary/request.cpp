@@ -23,7 +23,6 @@ static MirroredPages mirrored_pages_of(const MirrorFormat &format, const storage
 static bool begin_kary(const NewMirror &mirror, protocol::BeginReply *reply) {
     auto message = make_message<protocol::BeginKary>(protocol::Message::begin_kary, mirror.path);
     message.key_bits = static_cast<uint32>(mirror.set->format->key_bits);
-    message.sorted = 1;
     return begin_mirror(mirror, &message, reply);
 }
 

@@ -1,5 +1,4 @@
-// Requests of gpu_kary to the server process: lookups, ranges and counts in runs of keys, and arrays that are
-// sorted or merged there.
+// Requests of gpu_kary to the server process: lookups, ranges and counts in runs of keys.
 #pragma once
 
 #include "residency/residency.h"
@@ -17,8 +16,6 @@ struct KaryMirror : client::MirrorFormat {
 extern const client::RequestCost lookup_cost;
 extern const client::RequestCost range_cost;
 extern const client::RequestCost count_cost;
-extern const client::RequestCost sort_cost;
-extern const client::RequestCost merge_cost;
 
 // Live entries with one of the keys, which are best sorted. Runs that aren't mirrored are loaded first when
 // pg_gpu.mirror has it so and it pays; dead bitmaps as new as the set's vacuum_seq.
@@ -49,36 +46,5 @@ bool range_kary(const client::RunSet &set, const client::Choice &choice, const v
 
 bool count_kary(const client::RunSet &set, const client::Choice &choice, const void *low, const void *high,
                 uint64 range_count, const client::VisibleBlocks &visible, client::CountResult *result);
-
-// ---- sorting and merging (request_arrays.cpp) -------------------------------------------------------------
-
-// Entries on the server, ordered by (key, TID), that only this session knows. Lost when the connection is,
-// and with the end of the transaction; reading it then answers false, and the caller must do without it.
-struct ServerArray {
-    uint64 connection;
-    uint64 handle;  // 0: none
-    uint64 entries;
-    client::RequestKind kind;  // the request that made it, of which reading it is a part
-    client::Path path;
-    Oid index;  // the index that the entries are of
-    int key_bits;
-};
-
-// Sorts entries: begin_sort, append_to_sort as often as needed, finish_sort.
-bool begin_sort(const client::Choice &choice, int key_bits, uint64 entries, ServerArray *array);
-bool append_to_sort(ServerArray *array, const void *keys, const ItemPointerData *tids, uint64 count);
-bool finish_sort(ServerArray *array);
-
-// Makes an array of the live entries of the runs (their mirrored part) on the server.
-bool merge_kary(const client::RunSet &set, const client::Choice &choice, ServerArray *array);
-
-// Reads entries from `first` on: *count of them, at least one, at most `most`.
-bool read_kary(const ServerArray &array, uint64 first, uint64 most, const void **keys,
-               const ItemPointerData **tids, uint64 *count);
-
-// The array becomes the mirror of a run that was written from it, entry by entry. Once the run is listed.
-void name_kary(ServerArray *array, Relation index, const storage::RunEntry &run);
-// Gives the array back. Does nothing to one that is lost.
-void drop_kary(ServerArray *array);
 
 }  // namespace pg_gpu::kary

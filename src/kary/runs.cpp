@@ -4,10 +4,8 @@
 #include <limits>
 
 #include "kary/kary.h"
-#include "kary/server_sort.h"
 #include "keys/keys.h"
 #include "progress.h"
-#include "request_kinds.h"
 
 namespace pg_gpu::kary {
 
@@ -136,25 +134,17 @@ static bool settle(Relation index, MergeInput<Key> *input) {
     return false;
 }
 
-// Says whether an input's entry comes behind one with this key and TID.
-template <typename Key>
-static bool is_behind(const MergeInput<Key> *input, const Key &key, const ItemPointerData &tid) {
-    if (input->key != key)
-        return input->key > key;
-    return ItemPointerCompare(const_cast<ItemPointer>(&input->tid), const_cast<ItemPointer>(&tid)) > 0;
-}
-
 template <typename Key>
 static bool input_after(const MergeInput<Key> *a, const MergeInput<Key> *b) {
-    return is_behind(a, b->key, b->tid);
+    if (a->key != b->key)
+        return a->key > b->key;
+    return ItemPointerCompare(const_cast<ItemPointer>(&a->tid), const_cast<ItemPointer>(&b->tid)) > 0;
 }
 
-// Merges the partitions that have this mask. The builder has the entries up to `done` already. These may be
-// fewer than are passed over here, because a VACUUM that broke off may have marked some without a mirror's
-// knowing.
+// Merges the partitions that have this mask.
 template <typename Key>
 static void merge_partition(Relation index, MergeInput<Key> **inputs, int count, NullMask nulls,
-                            const LastAdded<Key> &done, RunBuilder<Key> *builder) {
+                            RunBuilder<Key> *builder) {
     auto **heap = allocate<MergeInput<Key> *>(count);
     int live = 0;
     for (int i = 0; i < count; i++) {
@@ -173,8 +163,7 @@ static void merge_partition(Relation index, MergeInput<Key> **inputs, int count,
         MergeInput<Key> *smallest = heap[live - 1];
         // While the same input stays the smallest, the heap is left alone.
         for (;;) {
-            if (likely(!done.any) || is_behind(smallest, done.key, done.tid))
-                add_entry(builder, smallest->key, nulls, smallest->tid);
+            add_entry(builder, smallest->key, nulls, smallest->tid);
             smallest->next++;
             if (!settle(index, smallest)) {
                 live--;
@@ -221,22 +210,10 @@ static void merge(Relation index, const storage::RunEntry *runs, int count, stor
     }
     auto *builder = allocate<RunBuilder<Key>>(1);
     begin_run_builder(builder, format, writer, entry);
-    uint64 entries = 0;
-    for (int i = 0; i < count; i++)
-        entries += keyed_entries(runs[i]);
-    LastAdded<Key> last;
-    const bool merged =
-        merge_on_server(index, run_kind_of<Key>(is_composite(format)), runs, count, builder, &last);
-    const client::PagedRequest request = client::begin_paged(client::RequestKind::MergeKary, entries);
-    if (merged)
-        for (int i = 0; i < count; i++)
-            inputs[i]->partition += inputs[i]->partition_count > 0 && inputs[i]->partitions[0].nulls == 0;
     NullMask nulls = 0;
     while (next_mask(inputs, count, &nulls))
-        merge_partition(index, inputs, count, nulls, nulls == 0 ? last : LastAdded<Key>{}, builder);
+        merge_partition(index, inputs, count, nulls, builder);
     finish_run_builder(builder);
-    if (!merged)
-        client::end_paged(request);
 }
 
 template <typename Key>
@@ -277,7 +254,7 @@ static const storage::RunKind *run_kind_for() {
         .seal = seal<Key, Composite>,
         .merge_page_bound = merge_page_bound<Key, Composite>,
         .merge = merge<Key>,
-        .merged = settle_merge_on_server,
+        .merged = client::forget_inputs,
         .is_valid = is_valid<Key, Composite>,
         .read_tids = read_tids<Key>,
         .built_with = nullptr,

@@ -407,7 +407,8 @@ uint64 evict_index(Relation index) {
     return reply.bytes;
 }
 
-void forget_run(Relation index, const storage::RunEntry &run) {
+// Reports to the server, if this session is connected, that a run is no more.
+static void forget_run(Relation index, const storage::RunEntry &run) {
     if (!is_connected() || !connect_to_server())
         return;
     auto message = make_message<protocol::Evict>(protocol::Message::evict, Path::Host);
@@ -416,7 +417,7 @@ void forget_run(Relation index, const storage::RunEntry &run) {
     exchange(&message, &reply);
 }
 
-void forget_inputs(Relation index, const storage::RunEntry *inputs, int count, const storage::RunEntry &) {
+void forget_inputs(Relation index, const storage::RunEntry *inputs, int count) {
     constexpr uint64 kLargeRun = 1000000;
     for (int i = 0; i < count; i++)
         if (inputs[i].entries >= kLargeRun)

@@ -183,12 +183,8 @@ uint64 load_index(Relation index, const storage::RunKind *kind, const MirrorForm
 // there and doesn't answer.
 uint64 evict_index(Relation index);
 
-// Reports to the server, if this session is connected, that a run is no more.
-void forget_run(Relation index, const storage::RunEntry &run);
-
-// An implementation of RunKind::merged for access methods whose output the server loads when it is requested:
-// forgets large inputs. Mirrors of small ones leave as least recently used.
-void forget_inputs(Relation index, const storage::RunEntry *inputs, int count,
-                   const storage::RunEntry &output);
+// An implementation of RunKind::merged: forgets large inputs. Mirrors of small ones leave as least recently
+// used.
+void forget_inputs(Relation index, const storage::RunEntry *inputs, int count);
 
 }  // namespace pg_gpu::client

@@ -68,8 +68,9 @@ pid_t server_process();
 // Has the server report its engines again.
 bool ping_server();
 
-// Is called when something of this session's lies on the server (an array that is being loaded, sorted or
-// read): from then on the connection doesn't outlive the (sub)transaction's abort, nor the transaction.
+// Is called when something of this session's lies on the server (an array that is being loaded, or
+// rows that are read): from then on the connection doesn't outlive the (sub)transaction's abort, nor the
+// transaction.
 void hold_on_server();
 void release_on_server();
 
@@ -155,30 +156,5 @@ void forget_results();
 inline uint64 align_offset(uint64 offset) {
     return TYPEALIGN64(protocol::buffer_alignment, offset);
 }
-
-// ---- halves (double_buffer.cpp)
-// ----------------------------------------------------------------------------------
-
-// Streams to the server go through the two halves of the transfer buffer: the server works on one while the
-// session fills the other.
-struct DoubleBuffer {
-    uint64 bytes;  // bytes of one half
-    int next;
-    bool pending;  // set while the last message's reply hasn't come
-};
-
-// Makes a transfer buffer for them. Returns false when there is no memory.
-bool open_double_buffer(DoubleBuffer *double_buffer, uint64 least, uint64 wanted);
-
-// Returns the offset of the half that is to be filled.
-uint64 next_half(const DoubleBuffer *double_buffer);
-
-// Sends the message about the half just filled, after the reply to the one before. Returns false when that
-// wasn't `done`.
-bool send_half(DoubleBuffer *double_buffer, protocol::RequestHeader *message, double estimate);
-
-// Waits for the last reply. It is called after a failure, too, so that the connection is free for the next
-// request.
-bool finish_double_buffer(DoubleBuffer *double_buffer);
 
 }  // namespace pg_gpu::client

@@ -129,7 +129,7 @@ static uint64 merge_runs(Relation index, const RunKind *kind, ReservationOwner o
     finish_run(writer);
     output.level = level_of(kind, output.entries, fanout_of(index));
     swap(index, kind, owner, inputs, count, output);
-    kind->merged(index, inputs, count, output);
+    kind->merged(index, inputs, count);
     count_merge(RelationGetRelid(index));
     end_progress();
 
@@ -218,7 +218,7 @@ uint64 drop_dead_runs(Relation index, const RunKind *kind, uint64 horizon, int *
             &dead, false);
     UnlockReleaseBuffer(buffer);
     if (dead.count > 0)
-        kind->merged(index, dead.dropped, dead.count, RunEntry{});
+        kind->merged(index, dead.dropped, dead.count);
     if (dropped != nullptr)
         *dropped = dead.count;
     pfree(runs);

@@ -49,9 +49,8 @@ struct RunKind {
     // content locks. An ERROR is allowed: the caller gives the reserved pages back.
     void (*merge)(Relation index, const RunEntry *inputs, int count, RunWriter *writer, RunEntry *entry);
 
-    // Is called when the output of a merge is listed and its inputs no longer are. Of inputs without living
-    // entries the output has none and isn't listed. No content locks are held.
-    void (*merged)(Relation index, const RunEntry *inputs, int count, const RunEntry &output);
+    // Is called when the inputs of a merge are no longer listed. No content locks are held.
+    void (*merged)(Relation index, const RunEntry *inputs, int count);
 
     // Returns whether sections and access_method_data of a directory entry fit its number of entries. The
     // metapage is locked meanwhile, so that it reads no pages and takes no locks.

@@ -1,18 +1,12 @@
 // Measures what it takes to make an index, and to add keys to one.
 #include <cstdio>
 
+#include "studies/paper/pairs.cuh"
 #include "studies/paper/parts.h"
 #include "studies/paper/variants/search.h"
-#include "device/kary/array.h"
 
 namespace gpu_engine::bench::paper {
 namespace {
-
-void require(const Status &status) {
-    if (!status.ok()) {
-        throw Failure{status};
-    }
-}
 
 // Makes random keys and TIDs, the keys in disorder.
 template <typename Key>
@@ -71,7 +65,6 @@ void measure_updates_of(const Bench &bench, int size) {
     const std::uint64_t entries = std::uint64_t(1) << size;
     const std::string table = "update " + std::to_string(sizeof(Key) * 8) + ", " + keys_of(size);
     const device::Call call(bench.engine, bench.stream);
-    Kary<Key> &kary = gpu_engine::kary<Key>(bench.engine);
     for (const double share : {0.001, 0.01, 0.1, 0.5, 1.0}) {
         const auto added = static_cast<std::uint64_t>(share * static_cast<double>(entries));
         const std::uint64_t total = entries + added;
@@ -92,25 +85,22 @@ void measure_updates_of(const Bench &bench, int size) {
         };
         // The new entries lie behind the old ones.
         const Disorder<Key> input(call, 0, total);
-        std::unique_ptr<KaryArray<Key>> old;
-        std::unique_ptr<KaryArray<Key>> result;
-        const auto build = [&](std::uint64_t first, std::uint64_t count,
-                               std::unique_ptr<KaryArray<Key>> *array) {
-            require(
-                kary.build(bench.stream, input.keys.data() + first, input.tids.data() + first, count, array));
+        const auto sort = [&](std::uint64_t first, std::uint64_t count) {
+            return device::sort_pairs<Key>(call, input.keys.data() + first, input.tids.data() + first, count);
         };
-        build(0, entries, &old);
-        add("rebuild from all entries", median_ms(bench, [&] { build(0, total, &result); }));
-        result.reset();
+        const auto build = [&](device::Pairs<Key> pairs) {
+            const device::DeviceKaryArray<Key> array(call, std::move(pairs.keys), std::move(pairs.tids),
+                                                     pairs.count);
+        };
+        const device::Pairs<Key> old = sort(0, entries);
+        add("rebuild from all entries", median_ms(bench, [&] { build(sort(0, total)); }));
         add("merge of the sorted new entries with the old ones", median_ms(bench, [&] {
-                std::unique_ptr<KaryArray<Key>> run;
-                build(entries, added, &run);
-                const KaryArray<Key> *const runs[] = {old.get(), run.get()};
-                require(kary.merge(bench.stream, runs, 2, &result));
+                const device::Pairs<Key> run = sort(entries, added);
+                build(device::merge_pairs<Key>(call, old.keys.data(), old.tids.data(), entries,
+                                               run.keys.data(), run.tids.data(), added));
             }));
-        result.reset();
         add("a run of the new entries beside the old one",
-            median_ms(bench, [&] { build(entries, added, &result); }));
+            median_ms(bench, [&] { build(sort(entries, added)); }));
     }
 }
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "device/kary/shapes.h"
+#include "studies/paper/pairs.cuh"
 #include "studies/paper/zipf.cuh"
 
 namespace gpu_engine::bench::paper {

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "bench/kary/load_array.h"
 #include "gpu_engine/engine.h"
 #include "gpu_engine/kary.h"
 
@@ -14,7 +15,7 @@ namespace gpu_engine {
 namespace {
 
 constexpr std::uint64_t entries = (std::uint64_t(1) << 31) + (std::uint64_t(1) << 26) + 12'345;
-constexpr std::uint64_t piece = std::uint64_t(1) << 26;
+constexpr std::uint64_t piece = std::uint64_t(bench::array_layout<std::uint32_t>.per_page) << 19;
 
 // Each key comes twice.
 std::uint32_t key_at(std::uint64_t position) {
@@ -46,8 +47,7 @@ class LargeKaryArray : public testing::Test {
         ASSERT_TRUE(engine_->open_stream(&stream_).ok());
     }
 
-    // Loads the entries from first to last, or the other way round, in which case they must be sorted.
-    void load(bool backwards) {
+    void load() {
         std::unique_ptr<KaryLoader<std::uint32_t>> loader;
         Status status = engine_->kary32().open_loader(*stream_, entries, &loader);
         if (status.code == StatusCode::out_of_memory) {
@@ -59,15 +59,14 @@ class LargeKaryArray : public testing::Test {
         for (std::uint64_t first = 0; first < entries; first += piece) {
             const std::uint64_t count = std::min(piece, entries - first);
             for (std::uint64_t i = 0; i < count; ++i) {
-                const std::uint64_t position = backwards ? entries - 1 - first - i : first + i;
-                keys[i] = key_at(position);
-                tids[i] = tid_at(position);
+                keys[i] = key_at(first + i);
+                tids[i] = tid_at(first + i);
             }
-            status = loader->append(*stream_, keys.data(), tids.data(), count);
+            status = bench::append_entries(*stream_, *loader, keys.data(), tids.data(), count);
             ASSERT_TRUE(status.ok()) << status.message;
         }
         bool ordered = false;
-        status = loader->finish(*stream_, backwards, &ordered, &array_);
+        status = loader->finish(*stream_, &ordered, &array_);
         if (status.code == StatusCode::out_of_memory) {
             GTEST_SKIP() << status.message;
         }
@@ -123,7 +122,7 @@ class LargeKaryArray : public testing::Test {
 };
 
 TEST_F(LargeKaryArray, AnswersAfterLoading) {
-    ASSERT_NO_FATAL_FAILURE(load(false));
+    ASSERT_NO_FATAL_FAILURE(load());
     if (IsSkipped()) {
         return;
     }
@@ -135,14 +134,6 @@ TEST_F(LargeKaryArray, AnswersAfterLoading) {
     ASSERT_TRUE(array_->set_dead(*stream_, dead.data(), 1).ok());
     EXPECT_EQ(array_->dead_entries(), entries / 1024);
     ASSERT_NO_FATAL_FAILURE(expect_results(true));
-}
-
-TEST_F(LargeKaryArray, AnswersAfterSorting) {
-    ASSERT_NO_FATAL_FAILURE(load(true));
-    if (IsSkipped()) {
-        return;
-    }
-    ASSERT_NO_FATAL_FAILURE(expect_results(false));
 }
 
 }  // namespace

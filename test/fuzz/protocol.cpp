@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "bench/kary/load_array.h"
 #include "gpu_engine/entry.h"
 #include "gpu_engine/protocol.h"
 #include "server/net/connection.h"
@@ -115,19 +116,20 @@ class Session {
         begin.name = mirror;
         begin.entries = mirror_entries;
         begin.key_bits = 64;
-        begin.sorted = 1;
         request(Message::begin_kary, begin);
         // All keys are 0, and so are all TIDs: in order.
-        protocol::AppendKary append{};
+        protocol::AppendPages append{};
         append.handle = 1;
-        append.keys_offset = buffer_bytes / 2;
-        append.tids_offset = buffer_bytes / 2;
-        append.count = mirror_entries;
-        request(Message::append_kary, append);
+        append.offset = buffer_bytes / 2;
+        append.run_entries = mirror_entries;
+        append.layout = gpu_engine::bench::array_layout<std::uint64_t>;
+        append.pages = static_cast<std::uint32_t>((mirror_entries + append.layout.per_page - 1) /
+                                                  append.layout.per_page);
+        request(Message::append_pages, append);
         protocol::HandleRequest finish{};
         finish.handle = 1;
         request(Message::finish, finish);
-        begin.name = {};
+        begin.name.run = mirror.run + 1;
         begin.entries = 64;
         request(Message::begin_kary, begin);
     }

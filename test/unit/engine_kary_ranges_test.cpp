@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/kary/load_array.h"
 #include "gpu_engine/engine.h"
 #include "gpu_engine/kary.h"
 #include "engine_under_test.h"
@@ -25,6 +26,7 @@ using gpu_engine::PageLayout;
 using gpu_engine::Status;
 using gpu_engine::StatusCode;
 using gpu_engine::Tid;
+using gpu_engine::bench::load_array;
 using heap_facts::HeapFacts;
 using kary_test::make_key;
 
@@ -62,7 +64,7 @@ class EngineRanges : public EngineTest {
             tids.push_back(tid);
         }
         std::unique_ptr<KaryArray<Key>> array;
-        const Status status = kary().load(*stream_, keys.data(), tids.data(), keys.size(), &array);
+        const Status status = load_array(*engine_, *stream_, keys.data(), tids.data(), keys.size(), &array);
         EXPECT_TRUE(status.ok()) << status.message;
         return array;
     }
@@ -286,27 +288,15 @@ TYPED_TEST(EngineRanges, SurvivesEveryRefusedAllocation) {
                                                found_tids.data(), found_tids.size())
                              : kept;
         });
-        for (const bool sort : {false, true}) {
-            call([&] {
-                std::unique_ptr<KaryLoader<Key>> loader;
-                std::unique_ptr<KaryArray<Key>> loaded;
-                bool ordered = false;
-                Status status = this->kary().open_loader(*this->stream_, keys.size(), &loader);
-                if (status.ok()) {
-                    status = loader->append(*this->stream_, keys.data(), tids.data(), keys.size());
-                }
-                if (status.ok()) {
-                    status = loader->finish(*this->stream_, sort, &ordered, &loaded);
-                    EXPECT_TRUE(ordered);
-                }
-                return status;
-            });
-        }
+        call([&] {
+            std::unique_ptr<KaryArray<Key>> loaded;
+            return load_array(*this->engine_, *this->stream_, keys.data(), tids.data(), keys.size(), &loaded);
+        });
     }
     EXPECT_GT(refusals, 10);
 }
 
-TYPED_TEST(EngineRanges, LoadersTakePagesAndArrays) {
+TYPED_TEST(EngineRanges, LoadersTakePages) {
     using Key = typename TypeParam::Key;
     constexpr std::uint32_t key_bytes = sizeof(Key);
     constexpr std::uint32_t per_page = 8152 / (key_bytes + 6);
@@ -341,17 +331,9 @@ TYPED_TEST(EngineRanges, LoadersTakePagesAndArrays) {
         EXPECT_EQ(loader->loaded(), std::uint64_t(middle) * per_page - first);
         EXPECT_EQ(loader->append_pages(*this->stream_, pages).code, StatusCode::invalid_argument)
             << "the same pages again";
-        // Some from arrays, so that the next page is one that was begun.
-        std::vector<Key> keys;
-        std::vector<Tid> tids;
-        for (std::uint64_t i = 0; i < 7; ++i) {
-            keys.push_back(entries[first + loader->loaded() + i].first);
-            tids.push_back(entries[first + loader->loaded() + i].second);
-        }
-        ASSERT_TRUE(loader->append(*this->stream_, keys.data(), tids.data(), 7).ok());
         std::unique_ptr<KaryArray<Key>> array;
         bool ordered = false;
-        EXPECT_EQ(loader->finish(*this->stream_, false, &ordered, &array).code, StatusCode::invalid_argument)
+        EXPECT_EQ(loader->finish(*this->stream_, &ordered, &array).code, StatusCode::invalid_argument)
             << "entries are missing";
         pages.images = images.data() + std::uint64_t(middle) * 8192;
         pages.first_page = middle;
@@ -359,9 +341,9 @@ TYPED_TEST(EngineRanges, LoadersTakePagesAndArrays) {
         status = loader->append_pages(*this->stream_, pages);
         ASSERT_TRUE(status.ok()) << status.message;
         EXPECT_EQ(loader->loaded(), count);
-        EXPECT_EQ(loader->append(*this->stream_, keys.data(), tids.data(), 1).code,
-                  StatusCode::invalid_argument);
-        ASSERT_TRUE(loader->finish(*this->stream_, false, &ordered, &array).ok());
+        EXPECT_EQ(loader->append_pages(*this->stream_, pages).code, StatusCode::invalid_argument)
+            << "nothing more is wanted";
+        ASSERT_TRUE(loader->finish(*this->stream_, &ordered, &array).ok());
         EXPECT_TRUE(ordered);
         loader.reset();
         EXPECT_EQ(this->engine_->memory().used(), array->bytes());
@@ -369,7 +351,13 @@ TYPED_TEST(EngineRanges, LoadersTakePagesAndArrays) {
         EXPECT_GE(array->bytes() + 16384, bytes);
         std::vector<Key> read_keys(count);
         std::vector<Tid> read_tids(count);
-        ASSERT_TRUE(array->read(*this->stream_, 0, count, read_keys.data(), read_tids.data()).ok());
+        const Key low{};
+        const Key high = kary_test::highest<Key>();
+        std::uint64_t offsets[2];
+        ASSERT_TRUE(
+            array->range(*this->stream_, &low, &high, 1, offsets, read_keys.data(), read_tids.data(), count)
+                .ok());
+        ASSERT_EQ(offsets[1], count);
         for (std::uint64_t i = 0; i < count; ++i) {
             ASSERT_TRUE(read_keys[i] == entries[first + i].first) << i;
             ASSERT_EQ(read_tids[i], entries[first + i].second) << i;
@@ -377,41 +365,8 @@ TYPED_TEST(EngineRanges, LoadersTakePagesAndArrays) {
     }
 }
 
-// Empty ones too, and what is out of order.
-TYPED_TEST(EngineRanges, LoadersSortOrCheck) {
+TYPED_TEST(EngineRanges, LoadersRefuseMoreThanAnArrayHolds) {
     using Key = typename TypeParam::Key;
-    for (const std::size_t size : {0, 1, 2, 1000, 200000}) {
-        const auto entries = this->make_entries(size, 1000, 70000);
-        auto shuffled = entries;
-        std::shuffle(shuffled.begin(), shuffled.end(), this->random_);
-        for (const bool sort : {false, true}) {
-            std::unique_ptr<KaryLoader<Key>> loader;
-            ASSERT_TRUE(this->kary().open_loader(*this->stream_, size, &loader).ok());
-            std::vector<Key> keys;
-            std::vector<Tid> tids;
-            for (const auto &[key, tid] : shuffled) {
-                keys.push_back(key);
-                tids.push_back(tid);
-            }
-            ASSERT_TRUE(loader->append(*this->stream_, keys.data(), tids.data(), size).ok());
-            std::unique_ptr<KaryArray<Key>> array;
-            bool ordered = false;
-            const Status status = loader->finish(*this->stream_, sort, &ordered, &array);
-            if (!sort && shuffled != entries) {
-                EXPECT_EQ(status.code, StatusCode::invalid_argument);
-                EXPECT_FALSE(ordered);
-                EXPECT_EQ(array, nullptr);
-                continue;
-            }
-            ASSERT_TRUE(status.ok()) << status.message;
-            EXPECT_TRUE(ordered);
-            ASSERT_EQ(array->entries(), size);
-            ASSERT_TRUE(array->read(*this->stream_, 0, size, keys.data(), tids.data()).ok());
-            for (std::size_t i = 0; i < size; ++i) {
-                ASSERT_TRUE(keys[i] == entries[i].first && tids[i] == entries[i].second) << i;
-            }
-        }
-    }
     std::unique_ptr<KaryLoader<Key>> loader;
     EXPECT_EQ(this->kary().open_loader(*this->stream_, Kary<Key>::max_entries + 1, &loader).code,
               StatusCode::invalid_argument);

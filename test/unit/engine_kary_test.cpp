@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/kary/load_array.h"
 #include "gpu_engine/engine.h"
 #include "gpu_engine/kary.h"
 #include "engine_under_test.h"
@@ -27,6 +28,7 @@ using gpu_engine::Status;
 using gpu_engine::StatusCode;
 using gpu_engine::Stream;
 using gpu_engine::Tid;
+using gpu_engine::bench::load_array;
 using kary_test::make_key;
 using kary_test::make_tid;
 using kary_test::Pattern;
@@ -53,9 +55,20 @@ class EngineKary : public EngineTest {
         return tids;
     }
 
+    // Loads pairs that come in any order.
+    Status try_build(const std::vector<Key> &keys, const std::vector<Tid> &tids,
+                     std::unique_ptr<KaryArray<Key>> *array) {
+        std::vector<Key> sorted_keys;
+        std::vector<Tid> sorted_tids;
+        for (const auto &[key, tid] : reference_of(keys, tids).entries) {
+            sorted_keys.push_back(key);
+            sorted_tids.push_back(tid);
+        }
+        return load_array(*engine_, *stream_, sorted_keys.data(), sorted_tids.data(), keys.size(), array);
+    }
     std::unique_ptr<KaryArray<Key>> build(const std::vector<Key> &keys, const std::vector<Tid> &tids) {
         std::unique_ptr<KaryArray<Key>> array;
-        const Status status = kary().build(*stream_, keys.data(), tids.data(), keys.size(), &array);
+        const Status status = try_build(keys, tids, &array);
         EXPECT_TRUE(status.ok()) << status.message;
         return array;
     }
@@ -87,7 +100,11 @@ class EngineKary : public EngineTest {
         ASSERT_EQ(array.entries(), count);
         std::vector<Key> keys(count);
         std::vector<Tid> tids(count);
-        ASSERT_TRUE(array.read(*stream_, 0, count, keys.data(), tids.data()).ok());
+        const Key low{};
+        const Key high = kary_test::highest<Key>();
+        std::uint64_t offsets[2];
+        ASSERT_TRUE(array.range(*stream_, &low, &high, 1, offsets, keys.data(), tids.data(), count).ok());
+        ASSERT_EQ(offsets[1], count);
         for (std::size_t i = 0; i < count; ++i) {
             ASSERT_EQ(keys[i], reference.entries[i].first) << "entry " << i;
             ASSERT_EQ(tids[i], reference.entries[i].second) << "entry " << i;
@@ -312,48 +329,6 @@ TYPED_TEST(EngineKary, AnswersAsTheReferenceOnLargerSizes) {
     }
 }
 
-TYPED_TEST(EngineKary, BuildOrdersEqualKeysByTid) {
-    using Key = typename TypeParam::Key;
-    for (const Pattern<Key> &pattern : patterns<Key>()) {
-        for (const std::size_t size : {2, 1000, 70000}) {
-            SCOPED_TRACE(std::string(pattern.name) + ", " + std::to_string(size) + " entries");
-            std::vector<Tid> tids = this->ascending_tids(size);
-            std::shuffle(tids.begin(), tids.end(), this->random_);
-            const std::vector<Key> keys = pattern.make(size, this->random_);
-            const auto array = this->build(keys, tids);
-            ASSERT_NE(array, nullptr);
-            this->expect_content(*array, reference_of(keys, tids));
-            ASSERT_FALSE(this->HasFatalFailure());
-        }
-    }
-    // Groups of equal keys of a size, far from each other.
-    for (const std::size_t group : {2, 3, 31, 32, 33, 34, 1000}) {
-        SCOPED_TRACE("groups of " + std::to_string(group));
-        const std::size_t size = 200000;
-        std::vector<Key> keys(size);
-        for (std::size_t i = 0; i < size; ++i) {
-            const std::uint64_t number = i / group * 0x9e3779b97f4a7c15ULL;
-            keys[i] = make_key<Key>(number, number >> 32 | number << 32);
-        }
-        std::vector<Tid> tids = this->ascending_tids(size);
-        std::shuffle(keys.begin(), keys.end(), this->random_);
-        std::shuffle(tids.begin(), tids.end(), this->random_);
-        const auto array = this->build(keys, tids);
-        ASSERT_NE(array, nullptr);
-        this->expect_content(*array, reference_of(keys, tids));
-        ASSERT_FALSE(this->HasFatalFailure());
-    }
-    // All parts of a TID count.
-    std::vector<Tid> tids(5000);
-    for (Tid &tid : tids) {
-        tid = make_tid(this->random_() & 0xffffffffffff);
-    }
-    const std::vector<Key> keys(tids.size(), make_key<Key>(1, 2));
-    const auto array = this->build(keys, tids);
-    ASSERT_NE(array, nullptr);
-    this->expect_content(*array, reference_of(keys, tids));
-}
-
 // The cuda engine searches large batches with copies of the tree's top in shared memory, which small ones
 // don't pay for.
 TYPED_TEST(EngineKary, AnswersLargeBatches) {
@@ -385,97 +360,44 @@ TYPED_TEST(EngineKary, LoadTakesOnlyOrderedEntries) {
     using Key = typename TypeParam::Key;
     for (const std::size_t size : {0, 1, 2, 5000, 140000}) {
         const std::vector<Key> keys = patterns<Key>()[1].make(size, this->random_);
-        const kary_test::Reference<Key> reference = reference_of(keys, this->ascending_tids(size));
-        std::vector<Key> sorted_keys;
-        std::vector<Tid> sorted_tids;
-        for (const auto &[key, tid] : reference.entries) {
-            sorted_keys.push_back(key);
-            sorted_tids.push_back(tid);
-        }
-        std::unique_ptr<KaryArray<Key>> array;
-        const Status status =
-            this->kary().load(*this->stream_, sorted_keys.data(), sorted_tids.data(), size, &array);
-        ASSERT_TRUE(status.ok()) << status.message;
+        const std::vector<Tid> tids = this->ascending_tids(size);
+        const kary_test::Reference<Key> reference = reference_of(keys, tids);
+        std::unique_ptr<KaryArray<Key>> array = this->build(keys, tids);
+        ASSERT_NE(array, nullptr);
         this->expect_content(*array, reference);
         this->expect_results(*array, reference, probes_of(reference, 3000, this->random_));
         ASSERT_FALSE(this->HasFatalFailure());
         array.reset();
         if (size >= 2) {
             for (const std::size_t place : {std::size_t(1), size / 2, size - 1}) {
-                std::vector<Tid> broken = sorted_tids;
-                std::vector<Key> same_keys(size, Key{});
-                std::fill(broken.begin(), broken.end(), make_tid(7));
-                broken[place] = make_tid(6);
-                EXPECT_EQ(
-                    this->kary().load(*this->stream_, same_keys.data(), broken.data(), size, &array).code,
-                    StatusCode::invalid_argument);
-                EXPECT_EQ(array, nullptr);
-            }
-        }
-    }
-}
-
-TYPED_TEST(EngineKary, MergeDropsDeadEntries) {
-    using Key = typename TypeParam::Key;
-    for (const Pattern<Key> &pattern : patterns<Key>()) {
-        for (const std::vector<std::size_t> &sizes : {std::vector<std::size_t>{},
-                                                      {0},
-                                                      {1000},
-                                                      {0, 0},
-                                                      {1, 0, 1},
-                                                      {500, 70000},
-                                                      {3000, 3000, 3000, 1, 0},
-                                                      std::vector<std::size_t>(16, 2000)}) {
-            for (const double dead_share : {0.0, 0.5, 1.0}) {
-                SCOPED_TRACE(std::string(pattern.name) + ", " + std::to_string(sizes.size()) + " runs");
-                std::vector<std::unique_ptr<KaryArray<Key>>> arrays;
-                std::vector<const KaryArray<Key> *> runs;
-                kary_test::Reference<Key> expected;
-                for (const std::size_t size : sizes) {
-                    const std::vector<Key> keys = pattern.make(size, this->random_);
-                    std::vector<Tid> tids = this->ascending_tids(size);
-                    std::shuffle(tids.begin(), tids.end(), this->random_);
-                    arrays.push_back(this->build(keys, tids));
-                    ASSERT_NE(arrays.back(), nullptr);
-                    runs.push_back(arrays.back().get());
-                    kary_test::Reference<Key> part = reference_of(keys, tids);
-                    // Runs without dead entries, some, and only dead ones, side by side.
-                    const double share = runs.size() % 3 == 2 ? 0.0 : dead_share;
-                    this->set_dead(*arrays.back(), part, share, 1);
-                    for (std::size_t i = 0; i < part.entries.size(); ++i) {
-                        if (!part.dead[i]) {
-                            expected.entries.push_back(part.entries[i]);
-                        }
-                    }
+                // Each part of a TID counts.
+                for (const std::uint64_t less :
+                     std::vector<std::uint64_t>{0x000100010006, 0x000100000007, 0x000000010007}) {
+                    std::vector<Tid> broken(size, make_tid(0x000100010007));
+                    broken[place] = make_tid(less);
+                    const std::vector<Key> same_keys(size, Key{});
+                    EXPECT_EQ(load_array(*this->engine_, *this->stream_, same_keys.data(), broken.data(),
+                                         size, &array)
+                                  .code,
+                              StatusCode::invalid_argument);
+                    EXPECT_EQ(array, nullptr);
                 }
-                std::sort(expected.entries.begin(), expected.entries.end());
-                std::unique_ptr<KaryArray<Key>> merged;
-                const Status status = this->kary().merge(*this->stream_, runs.data(), runs.size(), &merged);
-                ASSERT_TRUE(status.ok()) << status.message;
-                ASSERT_EQ(merged->dead_entries(), 0U);
-                this->expect_content(*merged, expected);
-                this->expect_results(*merged, expected, probes_of(expected, 500, this->random_));
-                ASSERT_FALSE(this->HasFatalFailure());
+                std::vector<Key> broken(size, make_key<Key>(1, 1));
+                broken[place] = make_key<Key>(0, 0);
+                EXPECT_EQ(
+                    load_array(*this->engine_, *this->stream_, broken.data(), tids.data(), size, &array).code,
+                    StatusCode::invalid_argument);
             }
         }
     }
 }
 
-TYPED_TEST(EngineKary, ReadAndDeadBitmapRefuseWhatDoesNotFit) {
+TYPED_TEST(EngineKary, DeadBitmapsNeverGoBack) {
     using Key = typename TypeParam::Key;
     const std::vector<Key> keys = patterns<Key>()[0].make(1000, this->random_);
     kary_test::Reference<Key> reference = reference_of(keys, this->ascending_tids(1000));
     const auto array = this->build(keys, this->ascending_tids(1000));
     ASSERT_NE(array, nullptr);
-    std::vector<Key> read_keys(1000);
-    EXPECT_TRUE(array->read(*this->stream_, 1000, 0, read_keys.data(), nullptr).ok());
-    EXPECT_TRUE(array->read(*this->stream_, 990, 10, read_keys.data(), nullptr).ok());
-    EXPECT_EQ(read_keys[9], reference.entries[999].first);
-    EXPECT_EQ(array->read(*this->stream_, 990, 11, read_keys.data(), nullptr).code,
-              StatusCode::invalid_argument);
-    EXPECT_EQ(array->read(*this->stream_, UINT64_MAX, 2, read_keys.data(), nullptr).code,
-              StatusCode::invalid_argument);
-
     this->set_dead(*array, reference, 0.5, 7);
     EXPECT_EQ(array->set_dead(*this->stream_, nullptr, 6).code, StatusCode::invalid_argument);
     EXPECT_EQ(array->dead_version(), 7U);
@@ -483,25 +405,20 @@ TYPED_TEST(EngineKary, ReadAndDeadBitmapRefuseWhatDoesNotFit) {
     EXPECT_EQ(array->dead_entries(), 0U);
 }
 
-TYPED_TEST(EngineKary, RefusesTooManyEntriesAndForeignRuns) {
+TYPED_TEST(EngineKary, RefusesForeignArrays) {
     using Key = typename TypeParam::Key;
     const Key key{};
     const Tid tid = make_tid(1);
-    std::unique_ptr<KaryArray<Key>> array;
-    const std::uint64_t too_many = Kary<Key>::max_entries + 1;
-    EXPECT_EQ(this->kary().build(*this->stream_, &key, &tid, too_many, &array).code,
-              StatusCode::invalid_argument);
-    EXPECT_EQ(this->kary().load(*this->stream_, &key, &tid, too_many, &array).code,
-              StatusCode::invalid_argument);
     std::unique_ptr<Engine> other;
     std::unique_ptr<Stream> other_stream;
     ASSERT_TRUE(gpu_engine::host::open_engine({}, &other).ok());
     ASSERT_TRUE(other->open_stream(&other_stream).ok());
     std::unique_ptr<KaryArray<Key>> foreign;
-    ASSERT_TRUE(gpu_engine::kary<Key>(*other).build(*other_stream, &key, &tid, 1, &foreign).ok());
-    const KaryArray<Key> *runs[] = {foreign.get()};
-    EXPECT_EQ(this->kary().merge(*this->stream_, runs, 1, &array).code, StatusCode::invalid_argument);
-    EXPECT_EQ(array, nullptr);
+    ASSERT_TRUE(load_array(*other, *other_stream, &key, &tid, 1, &foreign).ok());
+    const KaryArray<Key> *arrays[] = {foreign.get()};
+    const auto nowhere = [](std::size_t, std::uint64_t) { return gpu_engine::MatchPlaces{}; };
+    EXPECT_EQ(this->kary().match(*this->stream_, arrays, 1, &key, 1, nowhere).code,
+              StatusCode::invalid_argument);
 }
 
 TYPED_TEST(EngineKary, CancelledCallsEnd) {
@@ -517,8 +434,7 @@ TYPED_TEST(EngineKary, CancelledCallsEnd) {
     this->stream_->cancel();
     EXPECT_EQ(count(), StatusCode::cancelled);
     std::unique_ptr<KaryArray<Key>> second;
-    EXPECT_EQ(this->kary().build(*this->stream_, keys.data(), tids.data(), keys.size(), &second).code,
-              StatusCode::cancelled);
+    EXPECT_EQ(this->try_build(keys, tids, &second).code, StatusCode::cancelled);
     EXPECT_EQ(second, nullptr);
     this->stream_->resume();
     EXPECT_EQ(count(), StatusCode::ok);
@@ -550,8 +466,7 @@ TYPED_TEST(EngineKary, SurvivesEveryRefusedAllocation) {
         std::unique_ptr<KaryArray<Key>> array;
         const std::uint64_t before = this->engine_->memory().used();
         this->engine_->memory().refuse_after(requests);
-        expect_refusal_or_success(
-            this->kary().build(*this->stream_, keys.data(), tids.data(), keys.size(), &array));
+        expect_refusal_or_success(this->try_build(keys, tids, &array));
         this->engine_->memory().refuse_after(-1);
         if (array == nullptr) {
             EXPECT_EQ(this->engine_->memory().used(), before);
@@ -563,10 +478,6 @@ TYPED_TEST(EngineKary, SurvivesEveryRefusedAllocation) {
         this->engine_->memory().refuse_after(requests);
         expect_refusal_or_success(
             array->lookup(*this->stream_, probes.data(), probes.size(), offsets.data(), nullptr, 0));
-        this->engine_->memory().refuse_after(requests);
-        const KaryArray<Key> *runs[] = {array.get(), array.get()};
-        std::unique_ptr<KaryArray<Key>> merged;
-        expect_refusal_or_success(this->kary().merge(*this->stream_, runs, 2, &merged));
         this->engine_->memory().refuse_after(-1);
     }
     EXPECT_GT(refusals, 3);
@@ -584,8 +495,7 @@ TYPED_TEST(EngineKary, KeepsItsMemoryLimit) {
               static_cast<double>(keys.size()) * (1.2 * sizeof(Key) + sizeof(Tid)));
     this->engine_->memory().set_limit(array->bytes() + 1000);
     std::unique_ptr<KaryArray<Key>> second;
-    EXPECT_EQ(this->kary().build(*this->stream_, keys.data(), tids.data(), keys.size(), &second).code,
-              StatusCode::out_of_memory);
+    EXPECT_EQ(this->try_build(keys, tids, &second).code, StatusCode::out_of_memory);
     this->engine_->memory().set_limit(UINT64_MAX);
 }
 

@@ -184,12 +184,11 @@ protocol::ReplyHeader Client::attach(std::uint64_t bytes) {
 }
 
 protocol::BeginReply Client::begin_kary(const protocol::RunName &name, std::uint64_t entries,
-                                        std::uint32_t key_bits, bool sorted, bool pinned) {
+                                        std::uint32_t key_bits, bool pinned) {
     protocol::BeginKary request{};
     request.name = name;
     request.entries = entries;
     request.key_bits = key_bits;
-    request.sorted = sorted ? 1 : 0;
     request.holder = holder;
     request.holder.pinned = pinned ? 1 : 0;
     return call<protocol::BeginReply>(Message::begin_kary, request);

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/kary/load_array.h"
 #include "gpu_engine/protocol.h"
 #include "server/server.h"
 
@@ -140,7 +141,7 @@ class Client {
     }
 
     protocol::BeginReply begin_kary(const protocol::RunName &name, std::uint64_t entries,
-                                    std::uint32_t key_bits, bool sorted = true, bool pinned = false);
+                                    std::uint32_t key_bits, bool pinned = false);
     protocol::HandleReply finish(std::uint64_t handle);
     protocol::ReplyHeader drop(std::uint64_t handle);
     protocol::ReplyHeader set_dead(const protocol::RunName &name, const std::vector<std::uint64_t> &words,
@@ -150,24 +151,25 @@ class Client {
     protocol::StateReply state();
     protocol::ListReply list(Message type, std::uint64_t offset, std::uint64_t capacity, bool reset = false);
 
-    // Appends pairs through the buffer, in pieces that fit into it.
+    // Appends all of an array's entries through the buffer, as many pages at a time as fit into it.
     template <typename Key>
     protocol::ReplyHeader append(std::uint64_t handle, const std::vector<Key> &keys,
                                  const std::vector<Tid> &tids) {
+        const std::vector<char> images =
+            gpu_engine::bench::page_images(keys.data(), tids.data(), keys.size());
+        protocol::AppendPages request{};
+        request.handle = handle;
+        request.run_entries = keys.size();
+        request.layout = gpu_engine::bench::array_layout<Key>;
+        const std::uint64_t page_bytes = request.layout.page_bytes;
+        const auto pages = static_cast<std::uint32_t>(images.size() / page_bytes);
+        const auto most = static_cast<std::uint32_t>(buffer_bytes_ / page_bytes);
         protocol::ReplyHeader reply{};
-        const std::uint64_t piece = buffer_bytes_ / 2 / sizeof(Key128) / 16 * 16;
-        for (std::uint64_t first = 0; first < keys.size(); first += piece) {
-            protocol::AppendKary request{};
-            request.handle = handle;
-            request.count = std::min<std::uint64_t>(piece, keys.size() - first);
-            request.keys_offset = 0;
-            request.tids_offset = buffer_bytes_ / 2;
-            std::memcpy(buffer_, keys.data() + first, request.count * sizeof(Key));
-            std::memcpy(buffer_ + request.tids_offset, tids.data() + first, request.count * sizeof(Tid));
-            reply = call<protocol::ReplyHeader>(Message::append_kary, request);
-            if (result_of(reply) != ReplyResult::done) {
-                break;
-            }
+        while (request.first_page < pages && result_of(reply) == ReplyResult::done) {
+            request.pages = std::min(most, pages - request.first_page);
+            std::memcpy(buffer_, images.data() + request.first_page * page_bytes, request.pages * page_bytes);
+            reply = call<protocol::ReplyHeader>(Message::append_pages, request);
+            request.first_page += request.pages;
         }
         return reply;
     }
@@ -175,7 +177,7 @@ class Client {
     template <typename Key>
     ReplyResult load(const protocol::RunName &name, const std::vector<Key> &keys,
                      const std::vector<Tid> &tids, bool pinned = false) {
-        const protocol::BeginReply begun = begin_kary(name, keys.size(), sizeof(Key) * 8, true, pinned);
+        const protocol::BeginReply begun = begin_kary(name, keys.size(), sizeof(Key) * 8, pinned);
         if (result_of(begun.header) != ReplyResult::done || begun.handle == 0) {
             return result_of(begun.header);
         }

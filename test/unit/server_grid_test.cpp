@@ -124,7 +124,6 @@ class ServerPoints : public ServerTestOfEngine {
         const protocol::HandleReply finished = client_->finish(begun.handle);
         ASSERT_EQ(Client::result_of(finished.header), ReplyResult::done) << finished.header.status.message;
         EXPECT_EQ(finished.entries, points.count());
-        EXPECT_EQ(finished.handle, 0U);
     }
     void kill_some(std::uint64_t run, Points *points) {
         std::vector<std::uint64_t> words((points->count() + 63) / 64, 0);
@@ -433,12 +432,6 @@ TEST_P(ServerPoints, RefuseWrongLayouts) {
     bad.pages = UINT32_MAX;
     EXPECT_EQ(client_->call<protocol::ReplyHeader>(Message::append_pages, bad).status.code,
               StatusCode::invalid_argument);
-    // Entries one by one are not for grids.
-    protocol::AppendKary entries{};
-    entries.handle = begun.handle;
-    entries.count = 1;
-    EXPECT_EQ(client_->call<protocol::ReplyHeader>(Message::append_kary, entries).status.code,
-              StatusCode::invalid_argument);
     EXPECT_EQ(client_->call<protocol::ReplyHeader>(Message::append_pages, good).status.code, StatusCode::ok);
     EXPECT_EQ(client_->finish(begun.handle).header.status.code, StatusCode::ok);
 }
@@ -578,11 +571,6 @@ TEST_P(ServerPoints, RefuseWrongRequests) {
 
     // Sorted keys' requests to points.
     expect_lookups_refused(*client_, results);
-    protocol::MergeKary merge{};
-    merge.runs = 1;
-    merge.run[0].name = run_name(1);
-    EXPECT_EQ(client_->call<protocol::HandleReply>(Message::merge_kary, merge).header.status.code,
-              StatusCode::invalid_argument);
     EXPECT_EQ(code(good), StatusCode::ok);
 }
 

@@ -215,13 +215,11 @@ TEST(ServerHostile, RandomMessages) {
     const std::size_t sizes[] = {
         sizeof(protocol::Hello),         sizeof(protocol::RequestHeader), sizeof(protocol::Configure),
         sizeof(protocol::Attach),        sizeof(protocol::BeginKary),     sizeof(protocol::AppendPages),
-        sizeof(protocol::AppendKary),    sizeof(protocol::HandleRequest), sizeof(protocol::SetDead),
-        sizeof(protocol::HandleRequest), sizeof(protocol::Evict),         sizeof(protocol::LookupKary),
-        sizeof(protocol::CountKary),     sizeof(protocol::RangeKary),     sizeof(protocol::MergeKary),
-        sizeof(protocol::ReadKary),      sizeof(protocol::NameKary),      sizeof(protocol::List),
-        sizeof(protocol::List),          sizeof(protocol::List),          sizeof(protocol::Inject),
-        sizeof(protocol::BeginGrid),     sizeof(protocol::CountGrid),     sizeof(protocol::SearchGrid),
-        sizeof(protocol::MatchGrid)};
+        sizeof(protocol::HandleRequest), sizeof(protocol::SetDead),       sizeof(protocol::HandleRequest),
+        sizeof(protocol::Evict),         sizeof(protocol::LookupKary),    sizeof(protocol::CountKary),
+        sizeof(protocol::RangeKary),     sizeof(protocol::List),          sizeof(protocol::List),
+        sizeof(protocol::List),          sizeof(protocol::Inject),        sizeof(protocol::BeginGrid),
+        sizeof(protocol::CountGrid),     sizeof(protocol::SearchGrid),    sizeof(protocol::MatchGrid)};
     int answered = 0;
     int ended = 0;
     std::unique_ptr<Client> client;
@@ -232,7 +230,7 @@ TEST(ServerHostile, RandomMessages) {
             // Something to ask, and something in the making.
             client->load<std::uint64_t>(run_name(1), std::vector<std::uint64_t>(1000, 7),
                                         std::vector<Tid>(1000, make_tid(1, 1)));
-            client->begin_kary({}, 100, 32);
+            client->begin_kary(run_name(3), 100, 32);
             load_grid(*client, run_name(2, 2));
             for (int j = 0; j < 1000; ++j) {
                 client->at<std::uint64_t>(0)[random() % (1 << 17)] = some_number();

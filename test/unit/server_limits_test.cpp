@@ -270,24 +270,6 @@ TEST_P(ServerLimits, QuotasCountWhatIsBeingLoaded) {
     EXPECT_EQ(Client::result_of(other.begin_kary(run_name(2), array_entries, 32).header), ReplyResult::done);
 }
 
-// An array that gets a name is dropped where a quota leaves no room for it.
-TEST_P(ServerLimits, QuotasBoundNamedArrays) {
-    ASSERT_EQ(load(1, true), ReplyResult::done);
-    for (const std::uint64_t quota : {array_bytes * 15 / 10, 3 * array_bytes}) {
-        const auto own = client_->begin_kary({}, array_entries, 32);
-        ASSERT_EQ(Client::result_of(client_->append(own.handle, keys_, tids_)), ReplyResult::done);
-        ASSERT_EQ(Client::result_of(client_->finish(own.handle).header), ReplyResult::done);
-        protocol::NameKary name{};
-        name.handle = own.handle;
-        name.name = run_name(2);
-        name.holder = {10, 0, 0, quota};
-        ASSERT_EQ(Client::result_of(client_->call<protocol::HandleReply>(Message::name_kary, name).header),
-                  ReplyResult::done);
-        EXPECT_EQ(resident().contains(2), quota > 2 * array_bytes);
-        EXPECT_EQ(used() > 2 * array_bytes, quota > 2 * array_bytes);
-    }
-}
-
 // Pinned mirrors stay, and an array that can't have enough room takes none from others.
 TEST_P(ServerLimits, PinnedOnesStay) {
     configure(3 * array_bytes * 12 / 10);
@@ -341,27 +323,6 @@ TEST_P(ServerLimits, TwoLoadersOfOneRun) {
     EXPECT_EQ(Client::result_of(third.header), ReplyResult::done);
     EXPECT_EQ(third.handle, 0U);
     EXPECT_EQ(third.dead_version, 9U);
-}
-
-// An array that is named while another session loads a run of that name: one of them is dropped.
-TEST_P(ServerLimits, NamedWhileItIsLoaded) {
-    const auto loading = client_->begin_kary(run_name(1), array_entries, 32);
-    ASSERT_EQ(Client::result_of(client_->append(loading.handle, keys_, tids_)), ReplyResult::done);
-    Client other(server_.path(), GetParam());
-    ASSERT_EQ(Client::result_of(other.attach(4 << 20)), ReplyResult::done);
-    const auto own = other.begin_kary({}, array_entries, 32);
-    ASSERT_EQ(Client::result_of(other.append(own.handle, keys_, tids_)), ReplyResult::done);
-    ASSERT_EQ(Client::result_of(other.finish(own.handle).header), ReplyResult::done);
-    protocol::NameKary name{};
-    name.handle = own.handle;
-    name.name = run_name(1);
-    ASSERT_EQ(Client::result_of(other.call<protocol::HandleReply>(Message::name_kary, name).header),
-              ReplyResult::done);
-    const std::uint64_t both = used();
-    EXPECT_EQ(Client::result_of(client_->finish(loading.handle).header), ReplyResult::done);
-    EXPECT_LT(used(), both);
-    EXPECT_EQ(resident(), (std::set<std::uint64_t>{1}));
-    EXPECT_EQ(use(1), ReplyResult::done);
 }
 
 TEST_P(ServerLimits, TransferBuffersAreLimited) {

@@ -1,4 +1,4 @@
-// Loading, dead bitmaps, sorting, merging, naming and reading arrays, against a plain reference.
+// Loading runs and their dead bitmaps, against a plain reference.
 #include <map>
 #include <set>
 
@@ -13,24 +13,23 @@ class ServerArrays : public ServerWithRuns<Type> {
   protected:
     using Key = typename Type::Key;
 
-    // Reads a connection's own array through the buffer.
-    std::vector<std::pair<Key, Tid>> read(std::uint64_t handle, std::uint64_t entries) {
+    // All live entries of run 1.
+    std::vector<std::pair<Key, Tid>> read() {
+        auto request = about_runs<protocol::RangeKary>(this->key_bits, {1});
+        request.count = 1;
+        request.high = 16;
+        request.with_keys = 1;
+        request.results = 4096;
+        request.capacity = this->buffer_bytes - request.results;
+        *this->client_->template at<Key>(0) = Key{};
+        *this->client_->template at<Key>(16) = kary_test::highest<Key>();
+        const auto reply = this->client_->template call<protocol::ResultReply>(Message::range_kary, request);
+        EXPECT_EQ(Client::result_of(reply.header), ReplyResult::done) << reply.header.status.message;
         std::vector<std::pair<Key, Tid>> result;
-        constexpr std::uint64_t piece = 5000;
-        for (std::uint64_t first = 0; first < entries; first += piece) {
-            protocol::ReadKary request{};
-            request.handle = handle;
-            request.first = first;
-            request.count = std::min(piece, entries - first);
-            request.keys_offset = 1024;
-            request.tids_offset = 1 << 20;
-            const auto reply =
-                this->client_->template call<protocol::ReplyHeader>(Message::read_kary, request);
-            EXPECT_EQ(Client::result_of(reply), ReplyResult::done) << reply.status.message;
-            for (std::uint64_t i = 0; i < request.count; ++i) {
-                result.emplace_back(this->client_->template at<Key>(request.keys_offset)[i],
-                                    this->client_->template at<Tid>(request.tids_offset)[i]);
-            }
+        for (std::uint64_t i = 0; i < this->client_->template at<std::uint64_t>(reply.offsets_at[0])[1];
+             ++i) {
+            result.emplace_back(this->client_->template at<Key>(reply.keys_at[0])[i],
+                                this->client_->template at<Tid>(reply.tids_at[0])[i]);
         }
         return result;
     }
@@ -91,7 +90,7 @@ TYPED_TEST(ServerArrays, LoadFromPages) {
                     SCOPED_TRACE(std::to_string(width) + " bytes, " + std::to_string(first) + " + " +
                                  std::to_string(entries) + " of " + std::to_string(size) + ", " +
                                  std::to_string(chunk) + " pages at a time");
-                    const auto begun = this->client_->begin_kary({}, entries, this->key_bits);
+                    const auto begun = this->client_->begin_kary(run_name(1), entries, this->key_bits);
                     ASSERT_EQ(Client::result_of(begun.header), ReplyResult::done)
                         << begun.header.status.message;
                     for (std::uint64_t page = first / per_page; page * per_page < first + entries;
@@ -117,10 +116,10 @@ TYPED_TEST(ServerArrays, LoadFromPages) {
                         << finished.header.status.message;
                     ASSERT_EQ(finished.entries, entries);
                     ASSERT_TRUE(
-                        this->read(finished.handle, entries) ==
+                        this->read() ==
                         std::vector(run.entries.begin() + static_cast<std::ptrdiff_t>(first),
                                     run.entries.begin() + static_cast<std::ptrdiff_t>(first + entries)));
-                    ASSERT_EQ(Client::result_of(this->client_->drop(finished.handle)), ReplyResult::done);
+                    ASSERT_EQ(this->client_->evict(run_name(1)).mirrors, 1U);
                 }
             }
         }
@@ -130,7 +129,7 @@ TYPED_TEST(ServerArrays, LoadFromPages) {
 TYPED_TEST(ServerArrays, PagesThatDoNotFitAreRefused) {
     using Key = typename TypeParam::Key;
     const std::uint32_t per_page = (8192 - 24 - 16) / (sizeof(Key) + 6);
-    const auto begun = this->client_->begin_kary({}, 10 * per_page, this->key_bits);
+    const auto begun = this->client_->begin_kary(run_name(1), 10 * per_page, this->key_bits);
     protocol::AppendPages good{};
     good.handle = begun.handle;
     good.run_entries = 10 * per_page;
@@ -189,88 +188,9 @@ TYPED_TEST(ServerArrays, DisorderIsToldApart) {
     }
 }
 
-TYPED_TEST(ServerArrays, SortMergeNameAndRead) {
-    using Key = typename TypeParam::Key;
-    // Sorting.
-    RunModel<Key> run = make_run<Key>(70000, 5000, this->random_);
-    RunModel<Key> shuffled = run;
-    std::shuffle(shuffled.entries.begin(), shuffled.entries.end(), this->random_);
-    const auto begun = this->client_->begin_kary({}, run.entries.size(), this->key_bits, false);
-    ASSERT_EQ(Client::result_of(begun.header), ReplyResult::done);
-    ASSERT_EQ(Client::result_of(this->client_->append(begun.handle, shuffled.keys(), shuffled.tids())),
-              ReplyResult::done);
-    const auto sorted = this->client_->finish(begun.handle);
-    ASSERT_EQ(Client::result_of(sorted.header), ReplyResult::done) << sorted.header.status.message;
-    ASSERT_TRUE(this->read(sorted.handle, run.entries.size()) == run.entries);
-
-    // Merging, of runs with dead entries.
-    const std::vector<RunModel<Key>> runs = this->load_runs({3000, 0, 1, 700, 20000});
-    std::vector<std::pair<Key, Tid>> expected;
-    for (const RunModel<Key> &part : runs) {
-        const auto live = part.live(make_key<Key>(0, 0), make_key<Key>(UINT64_MAX, UINT64_MAX));
-        expected.insert(expected.end(), live.begin(), live.end());
-    }
-    std::sort(expected.begin(), expected.end());
-    protocol::MergeKary request{};
-    this->name_runs(&request, runs.size());
-    const auto merged = this->client_->template call<protocol::HandleReply>(Message::merge_kary, request);
-    ASSERT_EQ(Client::result_of(merged.header), ReplyResult::done) << merged.header.status.message;
-    ASSERT_EQ(merged.entries, expected.size());
-    ASSERT_TRUE(this->read(merged.handle, merged.entries) == expected);
-
-    // Beyond the end.
-    protocol::ReadKary beyond{};
-    beyond.handle = merged.handle;
-    beyond.first = merged.entries - 1;
-    beyond.count = 2;
-    EXPECT_EQ(this->client_->template call<protocol::ReplyHeader>(Message::read_kary, beyond).status.code,
-              StatusCode::invalid_argument);
-    beyond.first = UINT64_MAX;
-    EXPECT_EQ(this->client_->template call<protocol::ReplyHeader>(Message::read_kary, beyond).status.code,
-              StatusCode::invalid_argument);
-
-    // Naming: the array becomes a mirror, and answers requests.
-    protocol::NameKary name{};
-    name.handle = merged.handle;
-    name.name = run_name(77);
-    const auto named = this->client_->template call<protocol::HandleReply>(Message::name_kary, name);
-    ASSERT_EQ(Client::result_of(named.header), ReplyResult::done) << named.header.status.message;
-    EXPECT_EQ(named.entries, expected.size());
-    EXPECT_EQ(this->client_->drop(merged.handle).status.code, StatusCode::invalid_argument);
-    auto count = about_runs<protocol::CountKary>(this->key_bits, {77});
-    count.count = 1;
-    count.high = 16;
-    count.blocks.all_visible = 1;
-    count.results = 4096;
-    count.capacity = 4096;
-    *this->client_->template at<Key>(0) = Key{};
-    *this->client_->template at<Key>(16) = make_key<Key>(UINT64_MAX, UINT64_MAX);
-    ASSERT_EQ(Client::result_of(
-                  this->client_->template call<protocol::ResultReply>(Message::count_kary, count).header),
-              ReplyResult::done);
-    EXPECT_EQ(*this->client_->template at<std::uint64_t>(count.results), expected.size());
-
-    // A name that is taken: the array goes, the mirror stays.
-    name.handle = sorted.handle;
-    EXPECT_EQ(Client::result_of(
-                  this->client_->template call<protocol::HandleReply>(Message::name_kary, name).header),
-              ReplyResult::done);
-    EXPECT_EQ(this->client_->drop(sorted.handle).status.code, StatusCode::invalid_argument);
-    ASSERT_EQ(Client::result_of(
-                  this->client_->template call<protocol::ResultReply>(Message::count_kary, count).header),
-              ReplyResult::done);
-    EXPECT_EQ(*this->client_->template at<std::uint64_t>(count.results), expected.size());
-}
-
 TYPED_TEST(ServerArrays, DeadBitmapsNeverGoBack) {
     this->load_runs({1000});
-    const auto dead_count = [&] {
-        protocol::MergeKary request{};
-        this->name_runs(&request, 1);
-        const auto merged = this->client_->template call<protocol::HandleReply>(Message::merge_kary, request);
-        this->client_->drop(merged.handle);
-        return 1000 - merged.entries;
-    };
+    const auto dead_count = [&] { return 1000 - this->read().size(); };
     const std::vector<std::uint64_t> ten = {0x3ff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     const std::vector<std::uint64_t> none(16, 0);
     EXPECT_EQ(Client::result_of(this->client_->set_dead(run_name(1), ten, 5)), ReplyResult::done);
@@ -331,7 +251,7 @@ TYPED_TEST(ServerArrays, ListsAndEviction) {
     bool loads = false;
     for (std::size_t i = 0; i < statistics.rows; ++i) {
         const auto &row = this->client_->template at<protocol::StatisticsRow>(0)[i];
-        if (row.type == static_cast<std::uint32_t>(Message::append_kary)) {
+        if (row.type == static_cast<std::uint32_t>(Message::append_pages)) {
             loads = true;
             EXPECT_EQ(row.requests, 3U);
             EXPECT_EQ(row.items, 3010U);
@@ -369,7 +289,7 @@ TYPED_TEST(ServerArrays, HandlesAreOnesOwnAndBounded) {
     std::vector<std::uint64_t> handles;
     protocol::BeginReply reply{};
     for (int i = 0; i < 1000; ++i) {
-        reply = this->client_->begin_kary({}, 10, this->key_bits);
+        reply = this->client_->begin_kary(run_name(1 + i), 10, this->key_bits);
         if (Client::result_of(reply.header) != ReplyResult::done) {
             break;
         }
@@ -386,10 +306,14 @@ TYPED_TEST(ServerArrays, HandlesAreOnesOwnAndBounded) {
     }
     EXPECT_EQ(Client::result_of(this->client_->drop(handles[0])), ReplyResult::done);
     EXPECT_EQ(this->client_->drop(handles[0]).status.code, StatusCode::invalid_argument);
+    EXPECT_EQ(this->client_->begin_kary({}, 10, this->key_bits).header.status.code,
+              StatusCode::invalid_argument)
+        << "no name";
     // More than an array can hold, or than memory.
-    EXPECT_EQ(this->client_->begin_kary({}, UINT64_MAX, this->key_bits).header.status.code,
+    EXPECT_EQ(this->client_->begin_kary(run_name(2000), UINT64_MAX, this->key_bits).header.status.code,
               StatusCode::invalid_argument);
-    EXPECT_EQ(this->client_->begin_kary({}, 10, 96).header.status.code, StatusCode::invalid_argument);
+    EXPECT_EQ(this->client_->begin_kary(run_name(2000), 10, 96).header.status.code,
+              StatusCode::invalid_argument);
 }
 
 }  // namespace

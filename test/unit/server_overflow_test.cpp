@@ -97,44 +97,9 @@ TEST_F(ServerOverflowOfOne, ASingleDeviceHasAnOverflowToo) {
     load_runs(4);
     EXPECT_EQ(holders(4), (std::vector<std::int32_t>{0, on_host, on_host, on_host}));
     expect_counted(4);
-    // Handles of what lies with the host are found there.
-    protocol::MergeKary merge{};
-    merge.key_bits = 64;
-    merge.runs = 3;
-    for (std::uint32_t i = 0; i < merge.runs; ++i) {
-        merge.run[i].name = run_name(i + 2);
-    }
-    const auto merged = client_.call<protocol::HandleReply>(Message::merge_kary, merge);
-    ASSERT_EQ(Client::result_of(merged.header), ReplyResult::done) << merged.header.status.message;
-    EXPECT_EQ(merged.entries, 3 * entries);
-    protocol::ReadKary read{};
-    read.handle = merged.handle;
-    read.count = 6;
-    read.tids_offset = 1024;
-    ASSERT_EQ(Client::result_of(client_.call<protocol::ReplyHeader>(Message::read_kary, read)),
-              ReplyResult::done);
-    EXPECT_EQ(client_.at<std::uint64_t>(0)[5], 1U);
-    protocol::NameKary name{};
-    name.handle = merged.handle;
-    name.name = run_name(5);
-    ASSERT_EQ(Client::result_of(client_.call<protocol::HandleReply>(Message::name_kary, name).header),
-              ReplyResult::done);
-    EXPECT_EQ(holders(5)[4], on_host);
     for (std::uint64_t run = 2; run <= 4; ++run) {
         client_.evict(run_name(run));
     }
-    auto request = about_runs<protocol::CountKary>(64, {1, 5});
-    request.count = 1;
-    request.high = 64;
-    *client_.at<std::uint64_t>(request.low) = 100;
-    *client_.at<std::uint64_t>(request.high) = 199;
-    request.blocks.all_visible = 1;
-    request.results = 4096;
-    request.capacity = 65536;
-    ASSERT_EQ(Client::result_of(client_.call<protocol::ResultReply>(Message::count_kary, request).header),
-              ReplyResult::done);
-    EXPECT_EQ(counted(), 400U);
-    client_.evict(run_name(5));
     EXPECT_FALSE(server_->mirrors().has_overflow());
     expect_counted(1);
 }

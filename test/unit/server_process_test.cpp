@@ -300,24 +300,33 @@ std::vector<pid_t> threads_named(pid_t process, const std::string &beginning) {
     return threads;
 }
 
-// Merges large arrays until the connection breaks.
-void merge_on_and_on(Client &client) {
-    const std::uint64_t entries = std::uint64_t(1) << 20;
+// Loads a run, and returns a request that takes a thread some hundred milliseconds.
+protocol::CountKary begin_long_request(Client &client) {
+    constexpr std::uint64_t entries = std::uint64_t(1) << 20;
     std::vector<std::uint64_t> keys(entries);
     std::iota(keys.begin(), keys.end(), 0);
     EXPECT_EQ(client.load(run_name(1), keys, std::vector<Tid>(entries, make_tid(1, 1))), ReplyResult::done);
-    for (;;) {
-        protocol::MergeKary merge = about_runs<protocol::MergeKary>(64, {1, 1, 1, 1});
-        protocol::HandleReply merged;
-        if (!client.send_request(Message::merge_kary, &merge) || !client.receive_reply(&merged)) {
-            return;
-        }
-        protocol::HandleRequest drop{};
-        drop.handle = merged.handle;
-        protocol::ReplyHeader dropped;
-        if (!client.send_request(Message::drop, &drop) || !client.receive_reply(&dropped)) {
-            return;
-        }
+    // Each of the ranges is looked for four times.
+    auto request = about_runs<protocol::CountKary>(64, {1, 1, 1, 1});
+    request.count = entries;
+    request.high = entries * sizeof(std::uint64_t);
+    request.blocks.all_visible = 1;
+    request.results = 2 * request.high;
+    request.capacity = request.high;
+    std::mt19937_64 random(1);
+    for (std::uint64_t i = 0; i < entries; ++i) {
+        client.at<std::uint64_t>(0)[i] = random() % entries;
+        client.at<std::uint64_t>(request.high)[i] = entries;
+    }
+    return request;
+}
+
+// Counts until the connection breaks.
+void count_on_and_on(Client &client) {
+    protocol::CountKary count = begin_long_request(client);
+    protocol::ResultReply counted;
+    while (client.send_request(Message::count_kary, &count) && client.receive_reply(&counted)) {
+        EXPECT_EQ(Client::result_of(counted.header), ReplyResult::done) << counted.header.status.message;
     }
 }
 
@@ -339,7 +348,7 @@ TEST_F(ServerProcess, FaultsNameTheirRequest) {
             ASSERT_EQ(Client::result_of(busy.attach(32 << 20)), ReplyResult::done);
             const std::vector<pid_t> threads = threads_named(process->id(), "session");
             ASSERT_GE(threads.size(), 2U);
-            std::thread working([&] { merge_on_and_on(busy); });
+            std::thread working([&] { count_on_and_on(busy); });
             std::this_thread::sleep_for(200ms);
             EXPECT_EQ(syscall(SYS_tgkill, process->id(), threads.back(), signal), 0);
             EXPECT_EQ(process->wait(), -signal) << "the process ends as it would have done";
@@ -356,22 +365,14 @@ TEST_F(ServerProcess, FaultsNameTheirRequest) {
 TEST_F(ServerProcess, GivesUpNamingTheRequest) {
     const auto process = start({"--log-levels", "--threads", "1", "--stuck-milliseconds", "1"});
     ASSERT_TRUE(wait_until([&] { return does_respond(); }));
-    std::vector<std::uint64_t> keys(1 << 22);
-    std::mt19937_64 random(1);
-    std::generate(keys.begin(), keys.end(), std::ref(random));
     bool has_ended = false;
-    // The thread may have begun to sort or not, or be done with it.
+    // The thread may have begun to count or not, or be done with it.
     for (int tries = 0; tries < 20 && !has_ended; ++tries) {
         Client client(socket_);
         client.subject = {5, 16384, 3, 7};
         ASSERT_EQ(Client::result_of(client.attach(32 << 20)), ReplyResult::done);
-        const protocol::BeginReply begun = client.begin_kary({}, keys.size(), 64, false);
-        ASSERT_EQ(Client::result_of(
-                      client.append(begun.handle, keys, std::vector<Tid>(keys.size(), make_tid(1, 1)))),
-                  ReplyResult::done);
-        protocol::HandleRequest finish{};
-        finish.handle = begun.handle;
-        client.send_request(Message::finish, &finish);
+        protocol::CountKary count = begin_long_request(client);
+        client.send_request(Message::count_kary, &count);
         std::this_thread::sleep_for(50ms);
         // As if the system or a device had the thread wait.
         const pid_t thread = threads_named(process->id(), "session").back();

@@ -156,28 +156,13 @@ TEST_F(ServerSpread, WhatHasMovedMeanwhileIsLackingAndNotLeftOut) {
     close(sockets[1]);
 }
 
-TEST_F(ServerSpread, AnEngineWhoseEntriesAreAllDeadMergesNone) {
+TEST_F(ServerSpread, AnEngineWhoseEntriesAreAllDeadCountsNone) {
     load_runs(3);
-    protocol::MergeKary merge{};
-    merge.key_bits = 64;
-    merge.runs = 3;
-    for (std::uint64_t run = 1; run <= merge.runs; ++run) {
-        merge.run[run - 1].name = run_name(run);
-    }
     for (std::uint64_t dead_runs = 1; dead_runs <= 3; ++dead_runs) {
-        protocol::SetDead dead{};
-        dead.name = run_name(dead_runs);
-        dead.version = 1;
-        dead.words = (entries + 63) / 64;
-        std::fill_n(client_.at<std::uint64_t>(0), dead.words, ~std::uint64_t(0));
-        ASSERT_EQ(Client::result_of(client_.call<protocol::ReplyHeader>(Message::set_dead, dead)),
-                  ReplyResult::done);
-        const auto merged = client_.call<protocol::HandleReply>(Message::merge_kary, merge);
-        ASSERT_EQ(Client::result_of(merged.header), ReplyResult::done) << merged.header.status.message;
-        EXPECT_EQ(merged.entries, (3 - dead_runs) * entries);
-        protocol::HandleRequest drop{};
-        drop.handle = merged.handle;
-        client_.call<protocol::ReplyHeader>(Message::drop, drop);
+        const std::vector<std::uint64_t> dead((entries + 63) / 64, ~std::uint64_t(0));
+        ASSERT_EQ(Client::result_of(client_.set_dead(run_name(dead_runs), dead, 1)), ReplyResult::done);
+        ASSERT_EQ(Client::result_of(count_runs(3).header), ReplyResult::done);
+        EXPECT_EQ(counted(), (3 - dead_runs) * 100);
     }
 }
 

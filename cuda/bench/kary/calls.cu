@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "bench/kary/load_array.h"
 #include "bench/kary/measure.cuh"
 #include "gpu_engine/kary.h"
 
@@ -55,20 +56,19 @@ void measure_width(const Bench &bench) {
         const std::uint64_t entries = std::uint64_t(1) << size;
         const device::Call call(bench.engine, bench.stream);
         std::unique_ptr<KaryArray<Key>> array;
+        const SortedPairs<Key> sorted(call, entries);
         {
-            const device::Buffer<Key> keys = call.buffer<Key>(entries);
-            const device::Buffer<Tid> tids = call.buffer<Tid>(entries);
-            make_pairs_kernel<<<grid_for(entries), 256, 0, call.stream()>>>(keys.data(), tids.data(), 0,
-                                                                            entries);
-            device::check_launch("make_pairs_kernel");
-            require(kary<Key>(bench.engine).build(bench.stream, keys.data(), tids.data(), entries, &array));
+            std::vector<Key> keys(entries);
+            std::vector<Tid> tids(entries);
+            call.copy(keys.data(), static_cast<const Key *>(sorted.keys.data()), entries);
+            call.copy(tids.data(), static_cast<const Tid *>(sorted.tids.data()), entries);
+            call.wait();
+            require(load_array(bench.engine, bench.stream, keys.data(), tids.data(), entries, &array));
         }
         // Here all arrays are on the device.
         const std::uint64_t count = std::uint64_t(1) << std::min(bench.options.lookups, 24);
-        const device::Buffer<Key> sorted = call.buffer<Key>(entries);
-        require(array->read(bench.stream, 0, entries, sorted.data(), nullptr));
         const device::Buffer<Key> lookups = call.buffer<Key>(count);
-        make_lookups_kernel<<<grid_for(count), 256, 0, call.stream()>>>(sorted.data(), entries,
+        make_lookups_kernel<<<grid_for(count), 256, 0, call.stream()>>>(sorted.keys.data(), entries,
                                                                         lookups.data(), count);
         device::check_launch("make_lookups_kernel");
         const device::Buffer<std::uint32_t> counts = call.buffer<std::uint32_t>(count);

@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "bench/kary/load_array.h"
 #include "gpu_engine/engine.h"
 #include "gpu_engine/kary.h"
 
@@ -44,12 +45,15 @@ struct Data {
 
     explicit Data(std::uint64_t entries) : keys(entries), tids(entries) {
         std::mt19937_64 random(entries);
+        for (Key &key : keys) {
+            key = random_key<Key>(random);
+        }
+        std::sort(keys.begin(), keys.end());
         for (std::uint64_t i = 0; i < entries; ++i) {
-            keys[i] = random_key<Key>(random);
             tids[i] = Tid{0, static_cast<std::uint16_t>(i >> 8), static_cast<std::uint16_t>(i % 256 + 1)};
         }
         if (!host_engine().open_stream(&stream).ok() ||
-            !kary<Key>(host_engine()).build(*stream, keys.data(), tids.data(), entries, &array).ok()) {
+            !bench::load_array(host_engine(), *stream, keys.data(), tids.data(), entries, &array).ok()) {
             std::abort();
         }
     }
@@ -89,8 +93,6 @@ void count(benchmark::State &state) {
 template <typename Key>
 void lower_bound(benchmark::State &state) {
     Data<Key> &data = data_of<Key>(std::uint64_t(1) << state.range(0));
-    std::vector<Key> sorted = data.keys;
-    std::sort(sorted.begin(), sorted.end());
     std::mt19937_64 random(1);
     std::vector<Key> lookups(state.range(1));
     for (Key &key : lookups) {
@@ -99,8 +101,8 @@ void lower_bound(benchmark::State &state) {
     std::vector<std::uint32_t> ranks(lookups.size());
     for (auto _ : state) {
         for (std::size_t i = 0; i < lookups.size(); ++i) {
-            ranks[i] = static_cast<std::uint32_t>(std::lower_bound(sorted.begin(), sorted.end(), lookups[i]) -
-                                                  sorted.begin());
+            ranks[i] = static_cast<std::uint32_t>(
+                std::lower_bound(data.keys.begin(), data.keys.end(), lookups[i]) - data.keys.begin());
         }
         benchmark::DoNotOptimize(ranks.data());
     }
@@ -130,40 +132,10 @@ void lookup_ascending(benchmark::State &state) {
     state.SetItemsProcessed(state.iterations() * state.range(1));
 }
 
-template <typename Key>
-void build(benchmark::State &state) {
-    Data<Key> &data = data_of<Key>(std::uint64_t(1) << state.range(0));
-    for (auto _ : state) {
-        std::unique_ptr<KaryArray<Key>> array;
-        if (!kary<Key>(host_engine())
-                 .build(*data.stream, data.keys.data(), data.tids.data(), data.keys.size(), &array)
-                 .ok()) {
-            state.SkipWithError("build failed");
-        }
-    }
-    state.SetItemsProcessed(state.iterations() * (std::int64_t(1) << state.range(0)));
-}
-
-template <typename Key>
-void merge(benchmark::State &state) {
-    Data<Key> &data = data_of<Key>(std::uint64_t(1) << state.range(0));
-    const std::vector<const KaryArray<Key> *> runs(static_cast<std::size_t>(state.range(1)),
-                                                   data.array.get());
-    for (auto _ : state) {
-        std::unique_ptr<KaryArray<Key>> array;
-        if (!kary<Key>(host_engine()).merge(*data.stream, runs.data(), runs.size(), &array).ok()) {
-            state.SkipWithError("merge failed");
-        }
-    }
-    state.SetItemsProcessed(state.iterations() * (std::int64_t(1) << state.range(0)) * state.range(1));
-}
-
-#define PG_GPU_KARY_BENCHMARKS(Key)                                                                        \
-    BENCHMARK_TEMPLATE(count, Key)->ArgsProduct({{16, 20, 24}, {1000, 1000000}})->UseRealTime();           \
-    BENCHMARK_TEMPLATE(lower_bound, Key)->ArgsProduct({{16, 20, 24}, {1000000}})->UseRealTime();           \
-    BENCHMARK_TEMPLATE(lookup_ascending, Key)->ArgsProduct({{20, 24}, {10000, 1000000}})->UseRealTime();   \
-    BENCHMARK_TEMPLATE(build, Key)->ArgsProduct({{20, 24}})->UseRealTime()->Unit(benchmark::kMillisecond); \
-    BENCHMARK_TEMPLATE(merge, Key)->ArgsProduct({{20}, {2, 16}})->UseRealTime()->Unit(benchmark::kMillisecond)
+#define PG_GPU_KARY_BENCHMARKS(Key)                                                              \
+    BENCHMARK_TEMPLATE(count, Key)->ArgsProduct({{16, 20, 24}, {1000, 1000000}})->UseRealTime(); \
+    BENCHMARK_TEMPLATE(lower_bound, Key)->ArgsProduct({{16, 20, 24}, {1000000}})->UseRealTime(); \
+    BENCHMARK_TEMPLATE(lookup_ascending, Key)->ArgsProduct({{20, 24}, {10000, 1000000}})->UseRealTime()
 
 PG_GPU_KARY_BENCHMARKS(std::uint32_t);
 PG_GPU_KARY_BENCHMARKS(std::uint64_t);

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "bench/kary/load_array.h"
 #include "bench/kary/lookup.cuh"
 #include "gpu_engine/kary.h"
 
@@ -72,36 +73,25 @@ void measure_width(const Bench &bench, const std::vector<LookupVariant<Key>> &va
     for (const int size : bench.options.sizes) {
         const std::uint64_t entries = std::uint64_t(1) << size;
         const device::Call call(bench.engine, bench.stream);
-        std::unique_ptr<KaryArray<Key>> array;
         std::unique_ptr<KaryArray<Key>> host_array;
-        const device::Buffer<Key> sorted = call.buffer<Key>(entries);
-        {
-            const device::Buffer<Tid> tids = call.buffer<Tid>(entries);
-            make_pairs_kernel<<<grid_for(entries), 256, 0, call.stream()>>>(sorted.data(), tids.data(), 0,
-                                                                            entries);
-            device::check_launch("make_pairs_kernel");
-            Status status =
-                kary<Key>(bench.engine).build(bench.stream, sorted.data(), tids.data(), entries, &array);
-            if (status.ok()) {
-                status = array->read(bench.stream, 0, entries, sorted.data(), tids.data());
-            }
-            // The check on the host takes memory and time, so only smaller sizes are checked.
-            if (status.ok() && size <= 24) {
-                std::vector<Key> keys(entries);
-                std::vector<Tid> host_tids(entries);
-                call.copy(keys.data(), static_cast<const Key *>(sorted.data()), entries);
-                call.copy(host_tids.data(), static_cast<const Tid *>(tids.data()), entries);
-                call.wait();
-                status =
-                    kary<Key>(*host).load(*host_stream, keys.data(), host_tids.data(), entries, &host_array);
-            }
+        SortedPairs<Key> sorted(call, entries);
+        // The check on the host takes memory and time, so only smaller sizes are checked.
+        if (size <= 24) {
+            std::vector<Key> keys(entries);
+            std::vector<Tid> tids(entries);
+            call.copy(keys.data(), static_cast<const Key *>(sorted.keys.data()), entries);
+            call.copy(tids.data(), static_cast<const Tid *>(sorted.tids.data()), entries);
+            call.wait();
+            const Status status =
+                load_array(*host, *host_stream, keys.data(), tids.data(), entries, &host_array);
             if (!status.ok()) {
                 throw Failure{status};
             }
         }
+        sorted.tids = {};
         const double engine_bytes =
-            static_cast<double>(array->bytes()) / static_cast<double>(entries) - sizeof(Key) - sizeof(Tid);
-        array.reset();
+            static_cast<double>(kary<Key>(bench.engine).array_bytes(entries)) / static_cast<double>(entries) -
+            sizeof(Key) - sizeof(Tid);
         const device::Buffer<Key> lookups = call.buffer<Key>(count);
         const device::Buffer<std::uint32_t> ranks = call.buffer<std::uint32_t>(count);
 
@@ -109,7 +99,7 @@ void measure_width(const Bench &bench, const std::vector<LookupVariant<Key>> &va
         for (const int bytes : {4, 32, 64, 128}) {
             // The memory of the lookups serves for the indexes.
             const double rate =
-                gather_limit(bench, call, sorted.data(), entries * sizeof(Key),
+                gather_limit(bench, call, sorted.keys.data(), entries * sizeof(Key),
                              reinterpret_cast<std::uint32_t *>(lookups.data()), ranks.data(), count, bytes);
             bench.results.add(
                 {table, "gather of " + std::to_string(bytes) + " B", power(size), rate, "M/s", 0, 0});
@@ -119,10 +109,10 @@ void measure_width(const Bench &bench, const std::vector<LookupVariant<Key>> &va
         }
         bench.results.add({table, "limit (best gather of up to 64 B)", power(size), limit, "M/s", 1, 0});
 
-        make_lookups_kernel<<<grid_for(count), 256, 0, call.stream()>>>(sorted.data(), entries,
+        make_lookups_kernel<<<grid_for(count), 256, 0, call.stream()>>>(sorted.keys.data(), entries,
                                                                         lookups.data(), count);
         device::check_launch("make_lookups_kernel");
-        const LookupTask<Key> task{call, sorted.data(), entries, lookups.data(), count, ranks.data()};
+        const LookupTask<Key> task{call, sorted.keys.data(), entries, lookups.data(), count, ranks.data()};
         for (const LookupVariant<Key> &variant : variants) {
             call.fill(ranks.data(), 0xff, count * sizeof(std::uint32_t));
             const Timing timing = variant.measure(bench, task);

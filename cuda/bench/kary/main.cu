@@ -7,14 +7,13 @@ int main(int argc, char **argv) {
     static const char usage[] =
         "usage: pg_gpu_kary_device [--sizes 20,24,26,28] [--lookups 27] [--repeats 7]\n"
         "                          [--only PART[,PART...]] [--json FILE]\n"
-        "Sizes and lookups are powers of two. Parts: lookups-32, lookups-64, lookups-128, calls,\n"
-        "builds-32, builds-64, builds-128; all when none is named. Each part prints its tables when it is "
-        "done.\n";
+        "Sizes and lookups are powers of two. Parts: lookups-32, lookups-64, lookups-128, calls; all when\n"
+        "none is named. Each part prints its tables when it is done.\n";
     const Part parts[] = {
-        {"lookups-32", measure_lookups_32},          {"lookups-64", measure_lookups_64},
-        {"lookups-128", measure_lookups_128},        {"calls", measure_calls},
-        {"builds-32", measure_build_and_merge_32},   {"builds-64", measure_build_and_merge_64},
-        {"builds-128", measure_build_and_merge_128},
+        {"lookups-32", measure_lookups_32},
+        {"lookups-64", measure_lookups_64},
+        {"lookups-128", measure_lookups_128},
+        {"calls", measure_calls},
     };
     return run_program(argc, argv, "kary, cuda engine", usage, Options{}, parts);
 }

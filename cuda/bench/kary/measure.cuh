@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cuda_runtime_api.h>
+#include <thrust/execution_policy.h>
+#include <thrust/sort.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -102,6 +104,26 @@ __global__ void make_pairs_kernel(Key *keys, Tid *tids, std::uint64_t first, std
                       static_cast<std::uint16_t>(row % 200 + 1)};
     }
 }
+
+template <typename Key>
+struct KeyLess {
+    __device__ bool operator()(const Key &a, const Key &b) const { return device::less(a, b); }
+};
+
+// Makes such pairs, ordered by key.
+template <typename Key>
+struct SortedPairs {
+    device::Buffer<Key> keys;
+    device::Buffer<Tid> tids;
+
+    SortedPairs(const device::Call &call, std::uint64_t count)
+        : keys(call.buffer<Key>(count)), tids(call.buffer<Tid>(count)) {
+        make_pairs_kernel<<<grid_for(count), 256, 0, call.stream()>>>(keys.data(), tids.data(), 0, count);
+        device::check_launch("make_pairs_kernel");
+        thrust::sort_by_key(thrust::cuda::par.on(call.stream()), keys.data(), keys.data() + count,
+                            tids.data(), KeyLess<Key>());
+    }
+};
 
 // Returns the place where the j-th lookup finds its key; n is a power of two.
 __host__ __device__ inline std::uint32_t lookup_place(std::uint64_t j, std::uint64_t n) {

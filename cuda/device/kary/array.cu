@@ -7,10 +7,6 @@ namespace gpu_engine::device {
 using Key = GPU_ENGINE_KEY;
 
 template class DeviceKaryArray<Key>;
-template Status DeviceKary<Key>::build(Stream &, const Key *, const Tid *, std::uint64_t,
-                                       std::unique_ptr<KaryArray<Key>> *) noexcept;
-template Status DeviceKary<Key>::load(Stream &, const Key *, const Tid *, std::uint64_t,
-                                      std::unique_ptr<KaryArray<Key>> *) noexcept;
 template Status DeviceKary<Key>::match(Stream &, const KaryArray<Key> *const *, std::size_t, const Key *,
                                        std::uint64_t, const Kary<Key>::PlacesFor &) noexcept;
 

@@ -31,8 +31,6 @@ class DeviceKaryArray final : public DeviceStore<KaryArray<Key>> {
     Status count_on(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
                     const HeapBlocks &blocks, std::uint64_t *counts, std::uint64_t *offsets, Tid *tids,
                     std::uint64_t capacity) const noexcept override;
-    Status read(Stream &stream, std::uint64_t first, std::uint64_t count, Key *keys,
-                Tid *tids) const noexcept override;
 
     const Key *keys() const noexcept { return keys_.data(); }
     // Returns the tree of an array with entries.
@@ -111,32 +109,5 @@ void gather_ranges(const Call &call, std::uint64_t count, const Places &places, 
 Status count_ranges_on(const Call &call, const KaryRange *ranges, std::uint64_t count, const DeadView &dead,
                        const Tid *array_tids, const KnownBlocks &known, std::uint64_t *counts,
                        std::uint64_t *offsets, Tid *tids, std::uint64_t capacity);
-
-// The entries of an array in the making. `keys` has as many places as a tree needs.
-template <typename Key>
-struct Pairs {
-    Buffer<Key> keys;
-    Buffer<Tid> tids;
-    std::uint64_t count = 0;
-};
-template <typename Key>
-Pairs<Key> make_pairs(const Call &call, std::uint64_t count) {
-    return {call.buffer<Key>(padded_keys<Key>(count)), call.buffer<Tid>(count), count};
-}
-
-// Sorts a caller's pairs by (key, TID).
-template <typename Key>
-Pairs<Key> sort_pairs(const Call &call, const Key *keys, const Tid *tids, std::uint64_t count);
-// Do the pairs ascend by (key, TID)? Waits for the device.
-template <typename Key>
-bool pairs_ascend(const Call &call, const Pairs<Key> &pairs);
-// Copies the live entries among `count` sorted ones.
-template <typename Key>
-Pairs<Key> live_pairs(const Call &call, const Key *keys, const Tid *tids, std::uint64_t count,
-                      const DeadBitmap &dead);
-// Merges two sorted sequences. Of equal entries those of the first come first.
-template <typename Key>
-Pairs<Key> merge_pairs(const Call &call, const Key *keys_a, const Tid *tids_a, std::uint64_t count_a,
-                       const Key *keys_b, const Tid *tids_b, std::uint64_t count_b);
 
 }  // namespace gpu_engine::device

@@ -274,26 +274,6 @@ Status HostKaryArray<Key>::range(Stream &stream, const Key *low, const Key *high
 }
 
 template <typename Key>
-Status HostKaryArray<Key>::read(Stream &stream, std::uint64_t first, std::uint64_t count, Key *keys,
-                                Tid *tids) const noexcept {
-    return guarded([&] {
-        if (first > entries_ || count > entries_ - first) {
-            return make_status(StatusCode::invalid_argument, "entries beyond the array's end were asked for");
-        }
-        engine_.workers(stream).for_pieces(
-            count, std::uint64_t(1) << 20, [&](std::uint64_t begin, std::uint64_t end) {
-                if (keys != nullptr) {
-                    std::memcpy(keys + begin, keys_.data() + first + begin, (end - begin) * sizeof(Key));
-                }
-                if (tids != nullptr) {
-                    std::memcpy(tids + begin, tids_.data() + first + begin, (end - begin) * sizeof(Tid));
-                }
-            });
-        return Status{};
-    });
-}
-
-template <typename Key>
 Status HostKary<Key>::match(Stream &stream, const KaryArray<Key> *const *arrays, std::size_t array_count,
                             const Key *keys, std::uint64_t count,
                             const typename Kary<Key>::PlacesFor &places) noexcept {

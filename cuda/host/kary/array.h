@@ -35,11 +35,6 @@ class HostKaryArray final : public HostStore<KaryArray<Key>> {
     Status count_on(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
                     const HeapBlocks &blocks, std::uint64_t *counts, std::uint64_t *offsets, Tid *tids,
                     std::uint64_t capacity) const noexcept override;
-    Status read(Stream &stream, std::uint64_t first, std::uint64_t count, Key *keys,
-                Tid *tids) const noexcept override;
-
-    const Key *keys() const noexcept { return keys_.data(); }
-    const Tid *tids() const noexcept { return tids_.data(); }
 
   private:
     // Calls visit(i, range) for each key: where its entries lie. The array has entries.

@@ -1,4 +1,4 @@
-// Arrays in the making: entries from page images and from plain arrays.
+// Arrays in the making: entries from page images.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -43,31 +43,11 @@ class HostKaryLoader final : public KaryLoader<Key> {
         });
     }
 
-    Status append(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count) noexcept override {
-        return guarded([&] {
-            if (count > entries_ - loaded_) {
-                return make_status(StatusCode::invalid_argument,
-                                   "more entries than the array was begun with");
-            }
-            engine_.workers(stream).for_pieces(
-                count, entries_a_piece, [&](std::uint64_t first, std::uint64_t last) {
-                    std::memcpy(keys_.data() + loaded_ + first, keys + first, (last - first) * sizeof(Key));
-                    std::memcpy(tids_.data() + loaded_ + first, tids + first, (last - first) * sizeof(Tid));
-                });
-            loaded_ += count;
-            return Status{};
-        });
-    }
-
-    Status finish(Stream &stream, bool sort, bool *ordered,
-                  std::unique_ptr<KaryArray<Key>> *array) noexcept override {
+    Status finish(Stream &stream, bool *ordered, std::unique_ptr<KaryArray<Key>> *array) noexcept override {
         *ordered = true;
         return guarded([&] {
             if (loaded_ != entries_) {
                 return make_status(StatusCode::invalid_argument, "entries of the array are missing");
-            }
-            if (sort) {
-                return kary<Key>(engine_).build(stream, keys_.data(), tids_.data(), entries_, array);
             }
             const Workers workers = engine_.workers(stream);
             std::atomic<bool> ascending = true;
@@ -144,14 +124,8 @@ std::uint64_t HostKary<Key>::array_bytes(std::uint64_t entries) const noexcept {
            Buffer<Key>::bytes_for(Levels<Key>::separators_above(entries)) + Buffer<Tid>::bytes_for(entries);
 }
 
-template Status HostKary<std::uint32_t>::open_loader(Stream &, std::uint64_t,
-                                                     std::unique_ptr<KaryLoader<std::uint32_t>> *) noexcept;
-template std::uint64_t HostKary<std::uint32_t>::array_bytes(std::uint64_t) const noexcept;
-template Status HostKary<std::uint64_t>::open_loader(Stream &, std::uint64_t,
-                                                     std::unique_ptr<KaryLoader<std::uint64_t>> *) noexcept;
-template std::uint64_t HostKary<std::uint64_t>::array_bytes(std::uint64_t) const noexcept;
-template Status HostKary<Key128>::open_loader(Stream &, std::uint64_t,
-                                              std::unique_ptr<KaryLoader<Key128>> *) noexcept;
-template std::uint64_t HostKary<Key128>::array_bytes(std::uint64_t) const noexcept;
+template class HostKary<std::uint32_t>;
+template class HostKary<std::uint64_t>;
+template class HostKary<Key128>;
 
 }  // namespace gpu_engine::host

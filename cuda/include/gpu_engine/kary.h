@@ -55,10 +55,6 @@ class KaryArray : public Store {
     virtual Status count_on(Stream &stream, const Key *low, const Key *high, std::uint64_t count,
                             const HeapBlocks &blocks, std::uint64_t *counts, std::uint64_t *offsets,
                             Tid *tids, std::uint64_t capacity) const noexcept = 0;
-
-    // Copies `count` entries from position `first` on, dead ones included. Either output may be null.
-    virtual Status read(Stream &stream, std::uint64_t first, std::uint64_t count, Key *keys,
-                        Tid *tids) const noexcept = 0;
 };
 
 // Images of pages first_page to first_page + pages - 1 of a run.
@@ -71,7 +67,7 @@ struct Pages {
     PageLayout layout;
 };
 
-// An array in the making: entries come piece by piece, in the caller's order.
+// An array in the making: entries come page by page.
 template <typename Key>
 class KaryLoader : public Interface {
   public:
@@ -82,13 +78,9 @@ class KaryLoader : public Interface {
     // Takes the entries on the pages that belong to the array. The next entry must be on the first of them.
     // After a failure the loader is of no more use, apart from invalid_argument, which changes nothing.
     virtual Status append_pages(Stream &stream, const Pages &pages) noexcept = 0;
-    virtual Status append(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count) noexcept = 0;
-
-    // Makes the array of all entries, which must have come; the loader is then empty. With `sort` they came
-    // in any order, which takes about twice the memory meanwhile. Without, `ordered` says whether they ascend
-    // by (key, TID); when they don't, the status is invalid_argument.
-    virtual Status finish(Stream &stream, bool sort, bool *ordered,
-                          std::unique_ptr<KaryArray<Key>> *array) noexcept = 0;
+    // Makes the array of all entries, which must have come; the loader is then empty. `ordered` says whether
+    // they ascend by (key, TID); when they don't, the status is invalid_argument.
+    virtual Status finish(Stream &stream, bool *ordered, std::unique_ptr<KaryArray<Key>> *array) noexcept = 0;
 };
 
 // Makes arrays. One has at most `max_entries` entries, since positions have 32 bits; more are
@@ -98,25 +90,11 @@ class Kary : public Interface {
   public:
     static constexpr std::uint64_t max_entries = UINT32_MAX;
 
-    // Makes an array of pairs (keys[i], tids[i]) in any order. It needs about twice the array's memory
-    // meanwhile, and is fastest when the TIDs ascend already.
-    virtual Status build(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count,
-                         std::unique_ptr<KaryArray<Key>> *array) noexcept = 0;
-
-    // Makes an array of pairs already ordered by (key, TID). Others are invalid_argument.
-    virtual Status load(Stream &stream, const Key *keys, const Tid *tids, std::uint64_t count,
-                        std::unique_ptr<KaryArray<Key>> *array) noexcept = 0;
-
     // Reserves the memory for the keys and TIDs of this many entries.
     virtual Status open_loader(Stream &stream, std::uint64_t entries,
                                std::unique_ptr<KaryLoader<Key>> *loader) noexcept = 0;
     // The bytes that an array of this many live entries takes of the engine's memory.
     virtual std::uint64_t array_bytes(std::uint64_t entries) const noexcept = 0;
-
-    // Makes one array of the live entries of `runs`, which must be this engine's. It needs about twice the
-    // new array's memory meanwhile.
-    virtual Status merge(Stream &stream, const KaryArray<Key> *const *runs, std::size_t run_count,
-                         std::unique_ptr<KaryArray<Key>> *array) noexcept = 0;
 
     // Finds in each of `arrays`, which must be this engine's, the live entries whose key is one of `keys`,
     // key after key: the key of tids[j] is keys[items[j]]. There are at most `max_matched_keys` keys, since

@@ -25,7 +25,6 @@ enum class Message : std::uint16_t {
     attach,
     begin_kary,
     append_pages,
-    append_kary,
     finish,
     set_dead,
     drop,
@@ -33,9 +32,6 @@ enum class Message : std::uint16_t {
     lookup_kary,
     count_kary,
     range_kary,
-    merge_kary,
-    read_kary,
-    name_kary,
     mirrors,
     statistics,
     devices,
@@ -102,8 +98,7 @@ struct RequestHeader {
     // The number that the session gives to what the request is part of. Mirrors that were found or loaded for
     // the same purpose are not evicted to make room for it. 0 stands for no purpose.
     std::uint32_t purpose;
-    // Set where the path, or the costs that it was chosen by, were the session's own. No mirror that others
-    // used lately is evicted for it.
+    // Set where the session forces the path. No mirror that others used lately is evicted for it.
     std::uint32_t forced;
     Subject subject;
 };
@@ -124,7 +119,7 @@ struct ReplyHeader {
 };
 static_assert(sizeof(ReplyHeader) == 256);
 
-// The name of a run's mirror. All zero: an array that only its connection knows, by its handle.
+// The name of a run's mirror.
 struct RunName {
     std::uint32_t tablespace;
     std::uint32_t database;

@@ -7,36 +7,17 @@
 
 namespace gpu_engine::protocol {
 
-// Reserves memory for an array of `entries` entries. To make room, unpinned mirrors that nobody uses are
+// Reserves memory for a mirror of `entries` entries. To make room, unpinned mirrors that nobody uses are
 // evicted, least recently used first. When there isn't enough even so none is evicted, and the status is
-// out_of_memory. An array that is named already gives ReplyResult::done with `handle` 0: nothing is to be
-// loaded, and its mirror is pinned from now on if the holder says so.
+// out_of_memory. A mirror that is there already gives ReplyResult::done with `handle` 0: nothing is to be
+// loaded, and it is pinned from now on if the holder says so.
 struct BeginKary {
     RequestHeader header;
     RunName name;
     Holder holder;
     std::uint64_t entries;
     std::uint32_t key_bits;  // 32, 64, 128
-    std::uint32_t sorted;    // 0: finish sorts
-};
-
-// Appends entries, whose keys are as wide as `key_bits` of BeginKary has it.
-struct AppendKary {
-    RequestHeader header;
-    std::uint64_t handle;
-    std::uint64_t keys_offset;
-    std::uint64_t tids_offset;
-    std::uint64_t count;
-};
-
-// Gives a connection's own finished array a name, which ends its handle. Its dead bitmap has version 0. When
-// the name is taken already the array is dropped and the one there stays. It is dropped as well when the
-// holder's quotas leave no room for it.
-struct NameKary {
-    RequestHeader header;
-    std::uint64_t handle;
-    RunName name;
-    Holder holder;
+    std::uint32_t reserved;
 };
 
 // The form in which a lookup answers for each run. TIDs come in the order of their items; those of a run in
@@ -95,25 +76,6 @@ struct CountKary {
     RunUse run[max_runs];
 };
 
-// Makes an array of the live entries of the runs, which only this connection knows; a HandleReply answers.
-struct MergeKary {
-    RequestHeader header;
-    std::uint32_t key_bits;
-    std::uint32_t runs;
-    RunUse run[max_runs];
-};
-
-// Reads `count` entries of the connection's own array from `first` on.
-struct ReadKary {
-    RequestHeader header;
-    std::uint64_t handle;
-    std::uint64_t first;
-    std::uint64_t count;
-    std::uint64_t keys_offset;
-    std::uint64_t tids_offset;
-};
-
-using KaryStructures =
-    Structures<BeginKary, AppendKary, NameKary, LookupKary, RangeKary, CountKary, MergeKary, ReadKary>;
+using KaryStructures = Structures<BeginKary, LookupKary, RangeKary, CountKary>;
 
 }  // namespace gpu_engine::protocol

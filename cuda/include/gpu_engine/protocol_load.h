@@ -1,4 +1,4 @@
-// Messages by which mirrors of runs are loaded, named, brought up to date and dropped, whatever the access
+// Messages by which mirrors of runs are loaded, brought up to date and dropped, whatever the access
 // method.
 #pragma once
 
@@ -14,7 +14,7 @@ using gpu_engine::PageLayout;
 struct BeginReply {  // begin_kary, begin_grid, begin_column, begin_text
     ReplyHeader header;
     std::uint64_t handle;
-    std::uint64_t dead_version;  // dead version of the array that is named already
+    std::uint64_t dead_version;  // dead version of the mirror that is there already
 };
 
 // Hands over `pages` images at `offset`, the first of which is page `first_page` of the run. The array takes
@@ -33,16 +33,15 @@ struct AppendPages {
     PageLayout layout;
 };
 
-// All entries must have come when `finish` is sent. A named array becomes a mirror and its handle ends; one
-// without a name keeps it. An array may be dropped before it is finished, too.
+// All entries must have come when `finish` is sent; the array becomes a mirror. `drop` gives up an array that
+// isn't finished. Either ends the handle.
 struct HandleRequest {
     RequestHeader header;
     std::uint64_t handle;
 };
 
-struct HandleReply {  // finish, merge_kary, name_kary
+struct HandleReply {  // finish
     ReplyHeader header;
-    std::uint64_t handle;
     std::uint64_t entries;
     std::uint64_t bytes;
 };

@@ -27,13 +27,11 @@ class RunSet;
 // Serves a connection until either side ends it. The caller closes the socket.
 void serve_connection(Server &server, int socket, int process) noexcept;
 
-// An object that only its connection knows: an array without a name, or anything that is being loaded.
+// An object that is being loaded, which only its connection knows.
 struct OwnObject {
     protocol::EngineName engine{};
     EngineId held_by = 0;
-    protocol::RunName name{};  // name of the mirror that it will be
-    bool named = false;
-    bool sorted = false;
+    protocol::RunName name{};   // name of the mirror that it will be
     protocol::Holder holder{};  // and whose
     Mirrors::Claim claim;
     GridPageColumns columns{};  // this and the next are for points
@@ -42,8 +40,7 @@ struct OwnObject {
     std::uint32_t content_bytes = 0;         // content bytes of a page
     AnyLoader loader;                        // holds what has come, until it is finished
     std::unique_ptr<StringsLoader> strings;  // the same of columns' strings, where these are kept
-    AnyObject object;                        // holds it once it is finished
-    std::unique_ptr<LoadInParts> in_parts;   // instead of both, where several engines share it
+    std::unique_ptr<LoadInParts> in_parts;   // instead of the loader, where several engines share it
 };
 
 // A query's result that the session hasn't read yet.

@@ -36,7 +36,7 @@ struct Work {
     Server &server() const noexcept { return connection.server; }
 };
 
-// The name and size of a load that is about to begin. Arrays without a name are nobody's.
+// The name and size of a load that is about to begin.
 struct LoadSize {
     protocol::RunName name;
     PlacedLoad load;
@@ -150,14 +150,9 @@ std::uint64_t load_bytes(Engine &engine, const protocol::BeginText &request);
 // Returns how a run can be divided. The result refers to the engine and the request.
 DivisibleRun divisible(Engine &engine, const protocol::BeginColumn &request);
 void handle_append_pages(Work &work, const protocol::AppendPages &request, protocol::ReplyHeader &reply);
-void handle_append_kary(Work &work, const protocol::AppendKary &request, protocol::ReplyHeader &reply);
 void handle_finish(Work &work, const protocol::HandleRequest &request, protocol::HandleReply &reply);
 void handle_drop(Work &work, const protocol::HandleRequest &request, protocol::ReplyHeader &reply);
-void handle_name_kary(Work &work, const protocol::NameKary &request, protocol::HandleReply &reply);
 void handle_set_dead(Work &work, const protocol::SetDead &request, protocol::ReplyHeader &reply);
-void handle_read_kary(Work &work, const protocol::ReadKary &request, protocol::ReplyHeader &reply);
-void handle_merge_kary(Work &work, const protocol::MergeKary &request, protocol::HandleReply &reply);
-void spread_merge_kary(Spread &spread, const protocol::MergeKary &request, protocol::HandleReply &reply);
 
 // These are defined in load_parts.cpp.
 void spread_begin_column(Spread &spread, const protocol::BeginColumn &request, protocol::BeginReply &reply);

@@ -39,18 +39,10 @@ OwnObject &own_object(Work &work, std::uint64_t handle) {
     return found->second;
 }
 
-OwnObject &finished_object(Work &work, std::uint64_t handle) {
-    OwnObject &own = own_object(work, handle);
-    if (!own.object) {
-        refuse("the array is not finished");
-    }
-    return own;
-}
-
 OwnObject &object_in_the_making(Work &work, std::uint64_t handle) {
     OwnObject &own = own_object(work, handle);
     if (!own.loader) {
-        refuse("the array is finished, or in parts on several engines");
+        refuse("the array is in parts on several engines");
     }
     return own;
 }
@@ -74,14 +66,13 @@ std::uint64_t add_own_object(Work &work, OwnObject own) {
 
 bool begin_own(Work &work, const RunName &name, const protocol::Holder &holder, OwnObject *own,
                protocol::BeginReply &reply) {
+    if (name == RunName{}) {
+        refuse("the name is empty");
+    }
     own->engine = work.engine_name;
     own->held_by = work.id;
     own->name = name;
-    own->named = is_named(name);
     own->holder = holder;
-    if (!own->named) {
-        return true;
-    }
     switch (work.server().mirrors().claim(work.engine_name, name, holder.pinned != 0, &own->claim,
                                           &reply.dead_version)) {
         case Mirrors::Claimed::yes:
@@ -96,15 +87,8 @@ bool begin_own(Work &work, const RunName &name, const protocol::Holder &holder, 
 }
 
 void require_room(Work &work, OwnObject &own, const std::vector<NewMirrorPart> &parts) {
-    Mirrors &mirrors = work.server().mirrors();
-    Room room = Room::made;
-    if (own.named) {
-        room =
-            mirrors.make_room_for({work.engine_name, own.name, own.holder, parts}, work.purpose, &own.claim);
-    } else if (!mirrors.make_room(work.id, work.engine->memory(), parts.front().bytes_in_the_making,
-                                  work.purpose)) {
-        room = Room::beyond_limit;
-    }
+    const Room room = work.server().mirrors().make_room_for({work.engine_name, own.name, own.holder, parts},
+                                                            work.purpose, &own.claim);
     if (room != Room::made) {
         throw Failure{make_status(StatusCode::out_of_memory, reason_of(room))};
     }

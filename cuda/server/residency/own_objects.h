@@ -1,5 +1,4 @@
-// Objects that only their connection knows, and how they become mirrors: what requests that load have in
-// common.
+// Objects that are being loaded, and how they become mirrors: what requests that load have in common.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +7,6 @@
 #include "server/requests/request.h"
 
 namespace gpu_engine::server {
-
-inline bool is_named(const protocol::RunName &name) {
-    return !(name == protocol::RunName{});
-}
 
 inline void set_result(protocol::ReplyHeader &header, protocol::ReplyResult result) {
     header.result = static_cast<std::uint32_t>(result);
@@ -24,7 +19,6 @@ inline void describe(const AnyObject &object, protocol::HandleReply &reply) {
 
 // Throw Failure where the connection has no such object.
 OwnObject &own_object(Work &work, std::uint64_t handle);
-OwnObject &finished_object(Work &work, std::uint64_t handle);
 OwnObject &object_in_the_making(Work &work, std::uint64_t handle);
 OwnObject &object_in_parts(Work &work, std::uint64_t handle);
 // Returns the new object's handle.

@@ -53,8 +53,7 @@ void Connection::place(const Handler &handler, Work &work, Chosen *chosen) {
     }
     const PlacementRules rules = {server.options().colocated_bytes, server.options().divides_all};
     std::optional<OverflowPlace> overflow;
-    // Arrays that nobody will ask are to be sorted or merged, and are as well on pages.
-    if (const std::optional<EngineId> id = engines.overflow_of(work.engine_name); id && is_named(size.name)) {
+    if (const std::optional<EngineId> id = engines.overflow_of(work.engine_name)) {
         const LoadSize there = handler.load_size(*engines.get(*id), request_);
         overflow = {candidate_of(*id), there.load.bytes, there.load.divisible};
     }

@@ -15,13 +15,14 @@ use Test::More;
 
 my $node = new_node('full', conf => "shared_preload_libraries = ''\nmax_connections = 20\nmax_locks_per_transaction = 12\nautovacuum = off\n");
 
-# The merge is counted, so that there is a structure for indexes.
+# The merge and a request are counted, so that there are structures for both.
 $node->safe_psql('postgres', q{
 	CREATE TABLE merged (k int);
 	CREATE INDEX merged_k ON merged USING gpu_kary (k);
 	INSERT INTO merged SELECT generate_series(1, 100000);
 	INSERT INTO merged SELECT generate_series(1, 100000);
-	SELECT count(*) FROM gpu.merge('merged_k')});
+	SELECT count(*) FROM gpu.merge('merged_k');
+	SELECT gpu.count_batch('merged_k', ARRAY[[1], [2]], ARRAY[[5], [6]])});
 is(sql_value($node, q{SELECT merges > 0 FROM gpu.indexes WHERE index_name = 'merged_k'::regclass}), 't', 'merges are counted');
 
 # What the table of locks takes once stays its own.

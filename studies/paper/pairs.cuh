@@ -1,9 +1,15 @@
-// Sorting pairs by (key, TID) with CUB's radix sort (Adinets, Merrill: "Onesweep: A Faster Least Significant
-// Digit Radix Sort for GPUs", 2022).
+// Pairs of keys and TIDs on the device. They are sorted by (key, TID) with CUB's radix sort (Adinets,
+// Merrill: "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022), and merged along the
+// merge path (CUB's DeviceMerge; Odeh, Green, Mwassi, Shmueli, Birk: "Merge Path - Parallel Merging Made
+// Simple", 2012).
 #pragma once
 
+#include <cub/device/device_merge.cuh>
 #include <cub/device/device_radix_sort.cuh>
 #include <cuda/std/tuple>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/tabulate_output_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
 
 #include <algorithm>
 #include <bit>
@@ -12,9 +18,40 @@
 
 #include "device/cub_calls.cuh"
 #include "device/kary/array.h"
-#include "device/kary/entry.cuh"
+#include "device/kary/key.cuh"
+#include "gpu_engine/entry.h"
 
 namespace gpu_engine::device {
+
+// `keys` has as many places as a tree needs.
+template <typename Key>
+struct Pairs {
+    Buffer<Key> keys;
+    Buffer<Tid> tids;
+    std::uint64_t count = 0;
+};
+template <typename Key>
+Pairs<Key> make_pairs(const Call &call, std::uint64_t count) {
+    return {call.buffer<Key>(padded_keys<Key>(count)), call.buffer<Tid>(count), count};
+}
+
+__device__ __forceinline__ std::uint64_t tid_value(const Tid &tid) {
+    return static_cast<std::uint64_t>(tid.block_high) << 32 |
+           static_cast<std::uint32_t>(tid.block_low) << 16 | tid.offset;
+}
+
+template <typename Key>
+struct Entry {
+    Key key;
+    Tid tid;
+};
+
+template <typename Key>
+struct EntryLess {
+    __device__ bool operator()(const Entry<Key> &a, const Entry<Key> &b) const {
+        return less(a.key, b.key) || (equal(a.key, b.key) && tid_value(a.tid) < tid_value(b.tid));
+    }
+};
 
 // The parts of a TID to sort by, as Key128Parts are those of a key.
 struct TidParts {
@@ -94,31 +131,6 @@ __global__ void survey_kernel(const Key *keys, const Tid *tids, std::uint64_t co
         atomicOr(&survey->tid_any, block.tid_any);
         atomicOr(&survey->tids_descend, block.tids_descend);
     }
-}
-
-template <typename Key>
-__global__ void ascend_kernel(const Key *keys, const Tid *tids, std::uint64_t count, std::uint32_t *descend) {
-    const std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (i > 0 && i < count &&
-        EntryLess<Key>()(Entry<Key>{keys[i], tids[i]}, Entry<Key>{keys[i - 1], tids[i - 1]})) {
-        *descend = 1;
-    }
-}
-
-template <typename Key>
-bool pairs_ascend(const Call &call, const Pairs<Key> &pairs) {
-    if (pairs.count < 2) {
-        return true;
-    }
-    constexpr int threads = 256;
-    const Buffer<std::uint32_t> descend = call.buffer<std::uint32_t>(1);
-    call.fill(descend.data(), 0, sizeof(std::uint32_t));
-    ascend_kernel<<<blocks_for(pairs.count, threads), threads, 0, call.stream()>>>(
-        pairs.keys.data(), pairs.tids.data(), pairs.count, descend.data());
-    check_launch("ascend_kernel");
-    std::uint32_t result = 0;
-    call.read(&result, descend.data(), 1);
-    return result == 0;
 }
 
 // Values differ in bits [begin, end) only; begin == end when all are the same.
@@ -358,6 +370,49 @@ Pairs<Key> sort_pairs(const Call &call, const Key *keys, const Tid *tids, std::u
         call.wait();
     }
     return std::move(sort.pairs());
+}
+
+// ---- Merging ------------------------------------------------------------------------------------
+
+template <typename Key>
+struct ReadEntry {
+    const Key *keys;
+    const Tid *tids;
+
+    __host__ __device__ Entry<Key> operator()(std::int64_t i) const { return Entry<Key>{keys[i], tids[i]}; }
+};
+
+template <typename Key>
+struct WriteEntry {
+    Key *keys;
+    Tid *tids;
+
+    __host__ __device__ void operator()(std::int64_t i, const Entry<Key> &entry) const {
+        keys[i] = entry.key;
+        tids[i] = entry.tid;
+    }
+};
+
+template <typename Key>
+auto entry_iterator(const Key *keys, const Tid *tids) {
+    return thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0),
+                                           ReadEntry<Key>{keys, tids});
+}
+
+// Entries of the first sequence come before equal ones of the second.
+template <typename Key>
+Pairs<Key> merge_pairs(const Call &call, const Key *keys_a, const Tid *tids_a, std::uint64_t count_a,
+                       const Key *keys_b, const Tid *tids_b, std::uint64_t count_b) {
+    Pairs<Key> result = make_pairs<Key>(call, count_a + count_b);
+    const auto output =
+        thrust::make_tabulate_output_iterator(WriteEntry<Key>{result.keys.data(), result.tids.data()});
+    with_scratch_memory(call, "DeviceMerge::MergeKeys", [&](void *scratch, std::size_t &bytes) {
+        return cub::DeviceMerge::MergeKeys(scratch, bytes, entry_iterator(keys_a, tids_a),
+                                           static_cast<std::int64_t>(count_a), entry_iterator(keys_b, tids_b),
+                                           static_cast<std::int64_t>(count_b), output, EntryLess<Key>(),
+                                           call.stream());
+    });
+    return result;
 }
 
 }  // namespace gpu_engine::device
