@@ -48,7 +48,8 @@ uint32 database_incarnation(Oid database) {
     return incarnation_at(database, tablespace);
 }
 
-bool is_of_this_database(const protocol::RunName &name) {
+// Returns whether this is a run of the session's own database.
+static bool is_of_this_database(const protocol::RunName &name) {
     return name.database == MyDatabaseId && name.incarnation == database_incarnation(MyDatabaseId);
 }
 

@@ -7,9 +7,6 @@
 
 namespace pg_gpu::client {
 
-// Returns whether this is a run of the session's own database.
-bool is_of_this_database(const protocol::RunName &name);
-
 // Returns a number that distinguishes a database from an earlier one of the same OID, by the first file that
 // was written for it; 0 when there is no such database. It stays for as long as the database does, unless
 // that moves to another tablespace. The caller is in a transaction, which catalog look-ups need.

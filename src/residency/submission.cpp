@@ -17,7 +17,8 @@ static uint64 input_bytes(const Input &input, uint64 items) {
     return input.bytes_per_item > 0 ? input.bytes_per_item * items : input.bytes;
 }
 
-Layout lay_out(const PreparedRequest &prepared, const RunSet &set, const LiveRuns &live, uint64 items) {
+static Layout lay_out(const PreparedRequest &prepared, const RunSet &set, const LiveRuns &live,
+                      uint64 items) {
     Layout layout = {};
     uint64 end = 0;
     for (int i = 0; i < prepared.input_count; i++) {

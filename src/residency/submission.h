@@ -44,8 +44,6 @@ inline uint64 key_bytes(const RunSet &set) {
 PreparedRequest request_of_items(const RunSet &set, const Choice &choice, RequestKind kind,
                                  const Input *inputs, int input_count, uint64 item_bytes, uint64 items);
 
-Layout lay_out(const PreparedRequest &prepared, const RunSet &set, const LiveRuns &live, uint64 items);
-
 // Returns how many of the items fit a buffer of the largest size, with some room for more than a TID an item.
 uint64 cut_items(const PreparedRequest &prepared, const RunSet &set, const LiveRuns &live, uint64 items);
 

@@ -36,7 +36,6 @@ static Connection connection;
 // The number that the server last reported.
 static int last_host_threads = 1;
 static constexpr uint32 kMaxHostThreads = 65536;
-static pid_t last_process = 0;
 static uint64 connections = 0;
 static RequestFailure failure = RequestFailure::None;
 static char reason[256] = "";
@@ -210,10 +209,6 @@ void register_connection_callbacks() {
     RegisterSubXactCallback(end_of_subtransaction, nullptr);
 }
 
-pid_t server_process() {
-    return last_process;
-}
-
 void hold_on_server() {
     connection.held++;
 }
@@ -353,7 +348,6 @@ static bool note_hello(const protocol::HelloReply &reply) {
         return fail(RequestFailure::Version, "the server process is of another version");
     connection.engines = reply.engines;
     last_host_threads = static_cast<int>(Min(Max(reply.threads, 1U), kMaxHostThreads));
-    last_process = reply.process;
     connection.opening = reply.opening;
     return true;
 }

@@ -63,8 +63,6 @@ bool has_engine(Path path);
 bool is_opening_engine(Path path);
 // Returns how many threads the host engine has, as the server last said; 1 before it has said so.
 int host_threads();
-// Returns the process that said hello last.
-pid_t server_process();
 // Has the server report its engines again.
 bool ping_server();
 

@@ -102,7 +102,8 @@ void begin_batch(Corpus *corpus, const Query *queries, int count) {
     MemoryContextSwitchTo(caller);
 }
 
-BatchTerm *find_term(const Corpus *corpus, const QueryTerm &term) {
+// Returns nullptr where the term isn't known: for a prefix, and where the queries are no batch.
+static BatchTerm *find_term(const Corpus *corpus, const QueryTerm &term) {
     return corpus->batch == nullptr || term.prefix
                ? nullptr
                : look_up(corpus->batch->terms, term.lexeme, term.length, HASH_FIND, nullptr);

@@ -25,9 +25,6 @@ struct BatchTerms {
 // Makes corpus->batch of the queries' lexemes. Prefixes are none.
 void begin_batch(Corpus *corpus, const Query *queries, int count);
 
-// Returns nullptr where the term isn't known: for a prefix, and where the queries are no batch.
-BatchTerm *find_term(const Corpus *corpus, const QueryTerm &term);
-
 // Does the batch know the tuples of all of the query's terms? They become terms[0] to terms[term_count - 1].
 bool find_terms_of_tuples(const Corpus *corpus, const Query &query, BatchTerm **terms);
 

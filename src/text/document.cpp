@@ -43,7 +43,8 @@ bool next_lexeme(TupleReader *reader) {
     return true;
 }
 
-bool is_tail_tuple_valid(const DocumentTuple *tail_tuple) {
+// Says whether the tuple's lexemes are in order, and the sum of their frequencies is its length.
+static bool is_tail_tuple_valid(const DocumentTuple *tail_tuple) {
     if (storage::tail_tuple_size(&tail_tuple->head) < sizeof(DocumentTuple))
         return false;
     TupleReader reader = begin_tuple(tail_tuple);

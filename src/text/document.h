@@ -61,9 +61,6 @@ TupleReader begin_tuple(const DocumentTuple *tail_tuple);
 // Returns false at the end, and when the rest cannot be read.
 bool next_lexeme(TupleReader *reader);
 
-// Says whether the tuple's lexemes are in order, and the sum of their frequencies is its length.
-bool is_tail_tuple_valid(const DocumentTuple *tail_tuple);
-
 // Raises an ERROR when one of the tuples, which take `bytes` bytes, is not sound.
 void check_tail_tuples(Relation index, BlockNumber block, const storage::Items &tail_tuples);
 

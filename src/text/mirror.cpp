@@ -153,8 +153,9 @@ static void add_run(const Corpus *corpus, const RankedQuery &query, int run, cli
         add_any(query, query.places[run], corpus->runs[run].run.entries, request);
 }
 
-client::Request request_of(const Corpus *corpus, client::RequestKind kind, const RankedQuery *queries,
-                           int count) {
+// Returns how the cost model sees all these queries together, whose lists have been found.
+static client::Request request_of(const Corpus *corpus, client::RequestKind kind, const RankedQuery *queries,
+                                  int count) {
     client::Request request = {};
     request.index = RelationGetRelid(corpus->index);
     request.learns = true;

@@ -34,10 +34,6 @@ bool is_for_server(Corpus *corpus, RankedQuery *query);
 // Does nothing where that is done already.
 void find_lists(Corpus *corpus, RankedQuery *query);
 
-// Returns how the cost model sees all these queries together, whose lists have been found.
-client::Request request_of(const Corpus *corpus, client::RequestKind kind, const RankedQuery *queries,
-                           int count);
-
 // Chooses the path of all these queries together, of which is_for_server must be true, and the runs that are
 // read locally meanwhile.
 client::Choice choose_ranking_path(Corpus *corpus, const RankedQuery *queries, int count);

@@ -38,8 +38,9 @@ constinit const MirrorKind text_mirror = {mirrored_pages_of, begin_text, {0, 1, 
 
 // ---- cost ------------------------------------------------------------------------------------------------
 
-ListFeatures list_features(const Request &request) {
-    ListFeatures features;
+// The cost model estimates a request from these, by ListFeature.
+static std::array<double, kListFeatures> list_features(const Request &request) {
+    std::array<double, kListFeatures> features;
     features[kRanking] = 1;
     features[kList] = static_cast<double>(request.lists);
     features[kWindows] = static_cast<double>(request.windows);
@@ -50,7 +51,7 @@ ListFeatures list_features(const Request &request) {
 }
 
 static double list_microseconds(const Request &request, Path path) {
-    const ListFeatures features = list_features(request);
+    const auto features = list_features(request);
     return std::inner_product(features.begin(), features.end(),
                               cost_constants().lists[static_cast<int>(path)], 0.0);
 }

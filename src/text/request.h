@@ -17,10 +17,6 @@ struct TextMirror : client::MirrorFormat {
 extern const client::RequestCost search_text_cost;
 extern const client::RequestCost text_lists_cost;
 
-// The cost model estimates a request to inverted lists from these, by ListFeature.
-using ListFeatures = std::array<double, kListFeatures>;
-ListFeatures list_features(const client::Request &request);
-
 // Sets of runs with documents only.
 
 struct TextSearch {

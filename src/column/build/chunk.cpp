@@ -263,7 +263,7 @@ void add_string(Chunk *chunk, int number, const Bytes &bytes) {
     column->numbers[chunk->rows - 1] = number_of_string(&column->strings, bytes);
 }
 
-void add_datum(Chunk *chunk, int column, Datum value) {
+static void add_datum(Chunk *chunk, int column, Datum value) {
     const ColumnType &type = chunk->column[column].type;
     if (type.is_integer) {
         add_integer(chunk, column, encode_integer(type, value));

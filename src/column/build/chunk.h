@@ -112,7 +112,6 @@ void add_row(Chunk *chunk, uint64 place);
 void add_null(Chunk *chunk, int column);
 void add_integer(Chunk *chunk, int column, uint64 code);
 void add_string(Chunk *chunk, int column, const Bytes &bytes);
-void add_datum(Chunk *chunk, int column, Datum value);
 // Adds all values of the new row. A value that is detoasted is palloc'd.
 void add_values(Chunk *chunk, const Datum *values, const bool *nulls);
 

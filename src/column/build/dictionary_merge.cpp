@@ -42,7 +42,8 @@ static void mark_used(InputColumn *column, const Input &input, int number) {
     });
 }
 
-void open_column(InputColumn *column, const Input &input, int number) {
+// Opens the part that integers and strings have in common: NULLs, and which codes live rows have.
+static void open_column(InputColumn *column, const Input &input, int number) {
     *column = {};
     if (input.chunk != nullptr) {
         const ChunkColumn &from = input.chunk->column[number];

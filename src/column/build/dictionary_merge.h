@@ -47,8 +47,6 @@ struct StringUnion {
     uint64 block_count;
 };
 
-// Opens the part that integers and strings have in common: NULLs, and which codes live rows have.
-void open_column(InputColumn *column, const Input &input, int number);
 void open_integers(InputColumn *column, const Input &input, int number);
 // Opens strings, and integers too, if they are numerics that have become integers.
 void open_strings(InputColumn *column, const Input &input, int number);

@@ -12,7 +12,8 @@ static int bound_columns(const Condition &condition) {
     return __builtin_popcountll(bound);
 }
 
-uint32 shape_of(const Condition &condition, const RemoteRequest &remote_request) {
+// Requests of the same shape differ in constants only.
+static uint32 shape_of(const Condition &condition, const RemoteRequest &remote_request) {
     uint32 shape =
         hash_combine(remote_request.shape, murmurhash32(static_cast<uint32>(remote_request.columns)));
     for (int i = 0; i < condition.count; i++) {

@@ -8,8 +8,6 @@ namespace pg_gpu::column {
 // The runs of a view, whoever is going to look through them.
 client::RunSet runs_of_view(const ColumnView &view);
 
-// Requests of the same shape differ in constants only.
-uint32 shape_of(const Condition &condition, const RemoteRequest &remote_request);
 // Makes the cost model's view of a request about the runs that the server would be asked about.
 client::Request request_of(const client::RunSet &set, const Condition &condition,
                            const RemoteRequest &remote_request);
