@@ -62,6 +62,10 @@ SELECT count(*) FROM (SELECT id FROM sale UNION ALL SELECT id FROM shop) AS u JO
 SELECT count(*) FROM sale s JOIN (SELECT id, 10 / (id - 5) AS q FROM shop) AS p ON p.id = s.shop WHERE p.q > 0
 SELECT count(*) FROM sale s JOIN (SELECT id, 10 / (id - 5) AS q FROM shop WHERE id > 5) AS p ON p.id = s.shop WHERE p.q > 0
 SELECT count(*) FROM sale s JOIN (SELECT id, random() AS q FROM shop) AS p ON p.id = s.shop WHERE p.q > -1
+SELECT count(*), sum(p.q) FROM sale s JOIN (SELECT id + 1 AS next, count(*) AS q FROM shop GROUP BY 1 OFFSET 0) AS p ON p.next = s.shop
+WITH p AS MATERIALIZED (SELECT id, date_trunc('month', opened) AS month FROM shop) SELECT month, count(*) FROM sale s JOIN p ON p.id = s.shop GROUP BY 1
+WITH p AS MATERIALIZED (SELECT id, 10 / (id - 5) AS q FROM shop) SELECT count(*) FROM sale s JOIN p ON p.id = s.shop
+WITH p AS MATERIALIZED (SELECT id, 10 / (id - 5) AS q FROM shop) SELECT s.id > 0 FROM sale s JOIN p ON p.id = s.shop LIMIT 1
 $list$);
 
 -- The input is the larger side, and has a number that makes PostgreSQL's own plan answer.

@@ -114,10 +114,20 @@ static const Query *find_with_query(PlannerInfo *root, const RangeTblEntry *entr
     return nullptr;
 }
 
+// PostgreSQL computes all rows of a subquery that it plans by itself, unless a limit above ends it early.
+static bool is_read_whole(PlannerInfo *root, const RangeTblEntry *entry) {
+    const Query *query = root->parse;
+    return (entry->rtekind == RTE_SUBQUERY || entry->rtekind == RTE_CTE) && !entry->self_reference &&
+           (query->limitCount == nullptr || query->sortClause != NIL || query->hasAggs ||
+            query->groupClause != NIL);
+}
+
 static bool may_input_fail(PlannerInfo *root, const RelOptInfo *relation) {
     const RangeTblEntry *entry = planner_rt_fetch(relation->relid, root);
     if (may_fail(extract_actual_clauses(relation->baserestrictinfo, false)))
         return true;
+    if (is_read_whole(root, entry))
+        return false;
     if (entry->rtekind != RTE_CTE)
         return may_entry_fail(entry);
     const Query *query = find_with_query(root, entry);
