@@ -19,12 +19,6 @@ double operators_of(const EnginePlan &plan);
 // What it costs to find a row's group among so many, in operators.
 double find_operators(double groups);
 
-// What is read of the plan's tables, by number.
-const ReadTables *tables_of_plan(const EnginePlan &plan);
-
-// The tree over these tables. False, with the reason, when an expression can't be asked of their indexes.
-bool make_tree(const EnginePlan &plan, const ReadTables &tables, QueryTree *tree, Refusal *refusal);
-
 // Is it a subquery whose groups the engine computes, or a union of such rows as it computes?
 bool is_nested(PlannerInfo *root, const RelOptInfo *relation);
 

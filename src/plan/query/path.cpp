@@ -11,6 +11,7 @@
 #include "plan/query/node.h"
 #include "plan/query/offer.h"
 #include "plan/query/plan_nodes.h"
+#include "plan/query/plan_tree.h"
 #include "plan/query/tables.h"
 #include "plan/query/top.h"
 #include "plan/query/windows.h"
