@@ -224,16 +224,6 @@ inline bool find_ordering(Oid operator_oid, Oid *family, Oid *operand, bool *des
     return found;
 }
 
-// Allocates memory that a setting's check hook hands to its assign hook, and that PostgreSQL frees; nullptr
-// when there is none.
-inline void *allocate_setting(size_t bytes) {
-#if PG_VERSION_NUM >= 160000
-    return guc_malloc(LOG, bytes);
-#else
-    return malloc(bytes);
-#endif
-}
-
 inline AclResult function_execute_privilege(Oid function, Oid user) {
 #if PG_VERSION_NUM >= 160000
     return object_aclcheck(ProcedureRelationId, function, user, ACL_EXECUTE);

@@ -9,30 +9,17 @@
 
 namespace pg_gpu {
 
-// Compares as `less`, but an interrupt ends it by longjmp within some thousand comparisons.
+// std::sort that an interrupt ends by longjmp, within some thousand comparisons.
 template <typename Element, typename Less>
-auto interruptible(Less less) {
+void sort_interruptibly(Element *first, Element *last, Less less) {
     static_assert(std::is_trivially_destructible_v<Element>, "nobody destroys elements after a longjmp");
-    return [less, comparisons = uint32{0}](const Element &a, const Element &b) mutable {
+    auto comparison = [less, comparisons = uint32{0}](const Element &a, const Element &b) mutable {
         constexpr uint32 comparisons_between_checks = 1u << 14;
         if (++comparisons % comparisons_between_checks == 0)
             CHECK_FOR_INTERRUPTS();
         return less(a, b);
     };
-}
-
-// std::sort that an interrupt ends.
-template <typename Element, typename Less>
-void sort_interruptibly(Element *first, Element *last, Less less) {
-    auto comparison = interruptible<Element>(less);
     std::sort(first, last, std::ref(comparison));
-}
-
-// std::nth_element that an interrupt ends.
-template <typename Element, typename Less>
-void select_interruptibly(Element *first, Element *nth, Element *last, Less less) {
-    auto comparison = interruptible<Element>(less);
-    std::nth_element(first, nth, last, std::ref(comparison));
 }
 
 // Moves the first element of a heap (std::make_heap) to its place, after it has changed. Where it stays first

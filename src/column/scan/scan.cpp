@@ -15,11 +15,6 @@ struct Scan {
     client::Usage usage;
 };
 
-struct UnsafeKeys {
-    ColumnView *view;
-    const Condition *condition;
-};
-
 }  // namespace
 
 IndexScanDesc begin_scan(Relation index, int key_count, int order_by_count) {
