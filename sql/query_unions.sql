@@ -191,6 +191,19 @@ $list$);
 RESET enable_seqscan;
 RESET enable_bitmapscan;
 
+-- Members that are groups, distinct rows or rows with windows, which the same request computes.
+EXPLAIN (COSTS OFF) SELECT shop, sum(total), count(*) FROM (SELECT shop, sum(price) AS total FROM visit GROUP BY shop UNION ALL SELECT shop, sum(price) FROM old_visit GROUP BY shop) AS u GROUP BY 1;
+SELECT * FROM compare_all($list$
+SELECT shop, sum(total), count(*) FROM (SELECT shop, sum(price) AS total FROM visit GROUP BY shop UNION ALL SELECT shop, sum(price) FROM old_visit GROUP BY shop) AS u GROUP BY 1
+SELECT kind, source, max(total) FROM (SELECT 'new' AS source, shop, count(*) AS total FROM visit WHERE is_open GROUP BY shop HAVING count(*) > 3 UNION ALL SELECT 'old', shop, count(*) FROM old_visit GROUP BY shop UNION ALL SELECT 'row', shop, id FROM old_visit WHERE id < 40) AS u JOIN shop ON shop.id = u.shop GROUP BY 1, 2
+SELECT count(*), sum(shop) FROM (SELECT DISTINCT shop FROM visit UNION ALL SELECT DISTINCT shop FROM old_visit) AS u
+SELECT shop, sum(n) FROM (SELECT shop, row_number() OVER (PARTITION BY shop ORDER BY id) AS n FROM visit UNION ALL SELECT shop, count(*) FROM old_visit GROUP BY shop) AS u WHERE n < 20 GROUP BY 1
+SELECT * FROM (SELECT shop, avg(price) AS a FROM visit GROUP BY shop UNION ALL SELECT shop, avg(price) FROM old_visit GROUP BY shop) AS u ORDER BY a DESC NULLS LAST, shop LIMIT 9
+SELECT a.shop, a.total, b.total FROM (SELECT * FROM (SELECT 'n' AS s, shop, sum(price) AS total FROM visit GROUP BY shop UNION ALL SELECT 'o', shop, sum(price) FROM old_visit GROUP BY shop) AS x WHERE s = 'n') AS a JOIN (SELECT shop, sum(price) AS total FROM old_visit GROUP BY shop) AS b ON a.shop = b.shop WHERE a.total > b.total
+SELECT count(*), max(total) FROM (SELECT count(*) AS total FROM visit UNION ALL SELECT count(*) FROM old_visit) AS u
+SELECT count(*) FROM ((SELECT DISTINCT ON (shop) shop, id::int8 AS id FROM visit ORDER BY shop, visit.id DESC) UNION ALL SELECT shop, id FROM old_visit) AS u WHERE id > 100
+SELECT shop, count(*) FROM (SELECT shop, day FROM visit GROUP BY shop, day LIMIT 5) AS u GROUP BY 1 HAVING count(*) > 100
+$list$);
 DROP FUNCTION compare, compare_all, who_answers, answer_of;
 DROP VIEW every_visit;
 DROP TABLE visit, old_visit, shop, plain, empty, parted;

@@ -191,10 +191,9 @@ static bool has_dependent_init_plan(const PlannerInfo *subquery) {
     return false;
 }
 
-// Of a subquery; nullptr: it isn't one that the engine computes.
-static const EnginePlan *plan_groups(PlannerInfo *root, RelOptInfo *subquery) {
+const EnginePlan *plan_groups(PlannerInfo *root, RelOptInfo *subquery) {
     check_stack_depth();
-    if (subquery->reloptkind != RELOPT_BASEREL || subquery->lateral_relids != nullptr ||
+    if (!IS_SIMPLE_REL(subquery) || subquery->lateral_relids != nullptr ||
         subquery->lateral_referencers != nullptr || IS_DUMMY_REL(subquery))
         return nullptr;
     PlannerInfo *own = find_subroot(root, subquery);

@@ -52,6 +52,9 @@ double operators_of_join(const EnginePlan &join);
 // A table that is a member of a union; nullptr: the engine can't read it.
 const EnginePlan *plan_member_table(PlannerInfo *root, RelOptInfo *table);
 
+// A subquery of groups, or of rows with windows; nullptr: it isn't one that the engine computes.
+const EnginePlan *plan_groups(PlannerInfo *root, RelOptInfo *subquery);
+
 // All rows of a subquery that the engine computes; nullptr: it can't, or needs parameters or rows of plans
 // for it.
 const EnginePlan *plan_all_rows(PlannerInfo *root);

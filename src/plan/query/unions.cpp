@@ -35,19 +35,24 @@ static bool find_attributes(Union *all) {
 
 // ---- members ----------------------------------------------------------------------------------------------
 
-// A member that is a subquery of its own.
-static const EnginePlan *plan_subquery(const Union &all, const RelOptInfo *member) {
+static bool is_subquery_of_rows(const RelOptInfo *member) {
+    return member->rtekind == RTE_SUBQUERY && is_of_rows(member->subroot->parse);
+}
+
+// A member that is a subquery of its own, of rows or of groups.
+static const EnginePlan *plan_subquery(const Union &all, RelOptInfo *member) {
     PlannerInfo *subroot = member->subroot;
     return subroot == nullptr || planner_rt_fetch(member->relid, all.root)->security_barrier ||
-                   subroot->qual_security_level > 0 || !is_of_rows(subroot->parse)
+                   subroot->qual_security_level > 0
                ? nullptr
-               : plan_all_rows(subroot);
+           : is_subquery_of_rows(member) ? plan_all_rows(subroot)
+                                         : plan_groups(all.root, member);
 }
 
 // What a column of the union is in the member, over its tables. nullptr: it isn't known.
 static Node *column_of(const AppendRelInfo *place, const RelOptInfo *member, int attribute) {
     auto *column = static_cast<Node *>(list_nth(place->translated_vars, attribute - 1));
-    if (column == nullptr || member->rtekind != RTE_SUBQUERY)
+    if (column == nullptr || !is_subquery_of_rows(member))
         return column;
     if (!IsA(column, Var))
         return nullptr;
