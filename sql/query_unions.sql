@@ -202,6 +202,12 @@ SELECT * FROM (SELECT shop, avg(price) AS a FROM visit GROUP BY shop UNION ALL S
 SELECT a.shop, a.total, b.total FROM (SELECT * FROM (SELECT 'n' AS s, shop, sum(price) AS total FROM visit GROUP BY shop UNION ALL SELECT 'o', shop, sum(price) FROM old_visit GROUP BY shop) AS x WHERE s = 'n') AS a JOIN (SELECT shop, sum(price) AS total FROM old_visit GROUP BY shop) AS b ON a.shop = b.shop WHERE a.total > b.total
 SELECT count(*), max(total) FROM (SELECT count(*) AS total FROM visit UNION ALL SELECT count(*) FROM old_visit) AS u
 SELECT count(*) FROM ((SELECT DISTINCT ON (shop) shop, id::int8 AS id FROM visit ORDER BY shop, visit.id DESC) UNION ALL SELECT shop, id FROM old_visit) AS u WHERE id > 100
+SELECT shop, count(*) FROM visit GROUP BY shop UNION SELECT shop, count(*) FROM old_visit GROUP BY shop
+SELECT shop FROM visit GROUP BY shop HAVING count(*) > 40 INTERSECT SELECT shop FROM old_visit GROUP BY shop HAVING sum(price) > 100
+SELECT shop, max(day) FROM visit GROUP BY shop EXCEPT SELECT id, NULL FROM shop EXCEPT SELECT shop, max(day) FROM old_visit GROUP BY shop
+SELECT shop, avg(price) FROM visit GROUP BY shop UNION SELECT shop, price FROM old_visit WHERE id < 9 ORDER BY 2 DESC NULLS LAST, 1 LIMIT 7
+SELECT count(*), max(n) FROM (SELECT shop, count(*) AS n FROM visit GROUP BY shop INTERSECT SELECT shop, count(*) FROM visit WHERE is_open GROUP BY shop) AS u
+SELECT shop, count(*) FROM visit GROUP BY shop UNION SELECT NULL, count(*) FROM old_visit
 SELECT shop, count(*) FROM (SELECT shop, day FROM visit GROUP BY shop, day LIMIT 5) AS u GROUP BY 1 HAVING count(*) > 100
 $list$);
 DROP FUNCTION compare, compare_all, who_answers, answer_of;

@@ -54,8 +54,8 @@ static bool add_member(Members *members, int number, int side) {
     if (entry->rtekind != RTE_SUBQUERY)
         return false;
     simplify(entry->subquery, members->are_counted);
-    if (!is_of_rows(entry->subquery) || entry->subquery->sortClause != NIL ||
-        has_hidden_columns(entry->subquery) ||
+    if ((!is_of_rows(entry->subquery) && !is_of_groups(entry->subquery)) ||
+        entry->subquery->sortClause != NIL || has_hidden_columns(entry->subquery) ||
         refers_to_itself(reinterpret_cast<Node *>(entry->subquery), nullptr))
         return false;
     // A query is around it that wasn't before.

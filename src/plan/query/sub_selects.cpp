@@ -43,12 +43,19 @@ Levels levels_of(void *expression) {
     return levels;
 }
 
-bool is_of_rows(const Query *query) {
-    return query->commandType == CMD_SELECT && !query->hasAggs && query->groupClause == NIL &&
-           query->groupingSets == NIL && query->havingQual == nullptr && !query->hasWindowFuncs &&
+static bool is_plain(const Query *query) {
+    return query->commandType == CMD_SELECT && query->groupingSets == NIL && !query->hasWindowFuncs &&
            !query->hasTargetSRFs && query->distinctClause == NIL && query->limitCount == nullptr &&
            query->limitOffset == nullptr && query->rowMarks == NIL && query->setOperations == nullptr &&
            query->cteList == NIL;
+}
+
+bool is_of_rows(const Query *query) {
+    return is_plain(query) && !query->hasAggs && query->groupClause == NIL && query->havingQual == nullptr;
+}
+
+bool is_of_groups(const Query *query) {
+    return is_plain(query) && query->groupClause != NIL;
 }
 
 bool is_of_tables(const Query *query) {

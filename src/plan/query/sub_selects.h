@@ -17,6 +17,9 @@ Levels levels_of(void *expression);
 // Are the query's rows those of its tables, each by itself?
 bool is_of_rows(const Query *query);
 
+// Are they groups of these, and all of them?
+bool is_of_groups(const Query *query);
+
 // Has the sub-select tables and subqueries alone, joined in any way?
 bool is_of_tables(const Query *query);
 
