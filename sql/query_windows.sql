@@ -70,6 +70,12 @@ SELECT *, sum(n) OVER (ORDER BY day) FROM (SELECT day, count(*) AS n FROM readin
 SELECT id, sum(price) OVER w, lag(price) OVER w, row_number() OVER w FROM reading WINDOW w AS (PARTITION BY device ORDER BY id)
 SELECT (SELECT sum(d) FROM (SELECT row_number() OVER (ORDER BY id) - id AS d FROM reading) AS r), count(*) FROM device
 $list$);
+-- Deviations of integers and numerics.
+SELECT * FROM compare_all($list$
+SELECT id, stddev(price) OVER (PARTITION BY device), variance(id) OVER (PARTITION BY device ORDER BY id), var_pop(free) OVER (PARTITION BY name ORDER BY id) FROM reading
+SELECT id, stddev_pop(price) OVER (PARTITION BY device ORDER BY id ROWS 19 PRECEDING), stddev_samp(id::int2) FILTER (WHERE is_good) OVER (ORDER BY id ROWS BETWEEN 2 PRECEDING AND 2 FOLLOWING), var_samp(price) OVER (ORDER BY day RANGE '3 days' PRECEDING) FROM reading
+SELECT id, stddev(wide) OVER (PARTITION BY day ORDER BY id) FROM reading
+$list$);
 -- Of groups, where there are many: the groups are a subquery of the same request.
 EXPLAIN (COSTS OFF) SELECT * FROM (SELECT device, id, sum(price) AS p, row_number() OVER (PARTITION BY device ORDER BY sum(price) DESC, id) AS n FROM reading GROUP BY device, id) AS r WHERE n <= 3;
 SELECT * FROM compare_all($list$
@@ -168,7 +174,7 @@ SELECT id, sum(id) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EX
 SELECT id, sum(id) OVER (ORDER BY day GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM reading
 SELECT id, lag(id, id % 3) OVER (ORDER BY id) FROM reading
 SELECT id, lag(id, 1, 7 / (id - 1)) OVER (ORDER BY id) FROM reading WHERE id > 1
-SELECT id, min(price) OVER (ORDER BY id ROWS BETWEEN 2000 PRECEDING AND CURRENT ROW), stddev(price) OVER (PARTITION BY device), string_agg(note, ',') OVER (PARTITION BY device ORDER BY id) FROM reading
+SELECT id, min(price) OVER (ORDER BY id ROWS BETWEEN 2000 PRECEDING AND CURRENT ROW), stddev(value) OVER (PARTITION BY device ORDER BY id), string_agg(note, ',') OVER (PARTITION BY device ORDER BY id) FROM reading
 SELECT id, sum(value::float4) OVER (PARTITION BY device ORDER BY id) FROM reading
 SELECT id, avg(value) OVER (PARTITION BY device ORDER BY at RANGE BETWEEN '1 day' PRECEDING AND CURRENT ROW) FROM reading WHERE id < 500
 $list$);

@@ -171,7 +171,10 @@ static void compile_number(CompiledQuery *compiled, AccumulatorKind kind, Result
 // Sums of frames are differences of sums, which are exact where no frame's is too great.
 static bool has_room(const Result &result) {
     constexpr double max_rows = 1e10;
-    return result.argument.type != ValueType::int128 || result.argument.limit * max_rows < kMaxInt128;
+    const Value &argument = result.argument;
+    if (result.kind == ResultKind::Deviation)
+        return result.part_products == no_step && argument.limit * argument.limit * max_rows < kMaxInt128;
+    return argument.type != ValueType::int128 || argument.limit * max_rows < kMaxInt128;
 }
 
 static const char *refuse_result(const Result &result, const CompiledQuery &compiled, uint32 first,
@@ -189,6 +192,7 @@ static const char *refuse_result(const Result &result, const CompiledQuery &comp
         case ResultKind::Integer:
         case ResultKind::Sum:
         case ResultKind::Average:
+        case ResultKind::Deviation:
             if (!has_room(result))
                 return "a window's sums may have no room";
             break;
