@@ -187,4 +187,49 @@ TYPED_TEST(EngineQuery, SumsOf128BitsFailWhereTheyHaveNoRoom) {
     }
 }
 
+// Values that are mostly different are listed by the host engine, and selected from.
+TYPED_TEST(EngineQuery, PercentilesOfMostlyDifferentValues) {
+    using enum AccumulatorKind;
+    std::vector<Row> rows = make_rows(unit_test::few_or_many(30000, 200000), this->random_, false);
+    for (Row &row : rows) {
+        row[0] = Value::of(ValueType::int64, static_cast<Wide>(this->random_() % 700));
+        row[1] = Value::of(ValueType::int64, static_cast<std::int64_t>(this->random_()));
+        row[2] = Value::of(ValueType::int128, static_cast<Wide>(this->random_()) << 50);
+        if (this->random_() % 8 > 0) {
+            row[3] = Value::of_real(static_cast<double>(this->random_() % 1000003) / 7 - 50000);
+        }
+    }
+    for (const int key : {-1, 0, 4}) {
+        SCOPED_TRACE(key);
+        TestQuery query;
+        query.begin(scan_types);
+        query.add_input(rows);
+        query.add_node(NodeKind::aggregate);
+        for (std::uint16_t i = 0; i < scan_types.size(); ++i) {
+            query.add_column(i, scan_types[i]);
+        }
+        if (key >= 0) {
+            query.output(static_cast<std::uint16_t>(key));
+        }
+        const auto fraction = [&](double part) { return query.add_list({Value::of_real(part)}); };
+        query.accumulate(count_rows);
+        for (const std::uint16_t filter : {no_step, std::uint16_t{4}}) {
+            for (const double part : {0.0, 0.5, 0.999, 1.0}) {
+                query.accumulate(percentile_continuous, 3, filter, false, fraction(part));
+                query.accumulate(percentile_discrete, 1, filter, false, fraction(part));
+            }
+            query.accumulate(percentile_discrete, 2, filter, false, fraction(0.3));
+            query.accumulate(percentile_below, 2, filter, false, fraction(0.4));
+            query.accumulate(percentile_above, 2, filter, false, fraction(0.4));
+        }
+        // The same values are counted, too, so they are no list.
+        query.accumulate(percentile_discrete, 0, no_step, false, fraction(0.7));
+        query.accumulate(count, 0, no_step, true);
+        this->check(&query, rows);
+        if (this->HasFailure()) {
+            return;
+        }
+    }
+}
+
 }  // namespace query_test

@@ -31,7 +31,8 @@ bool comes_behind(Type value, Type other) {
 }  // namespace
 
 Accumulating::Accumulating(MemoryBudget &budget, const GroupPlan &plan)
-    : plan_(plan),
+    : budget_(budget),
+      plan_(plan),
       finder_(budget, plan),
       records_(budget, query_tile_rows),
       counted_(budget, query_tile_rows),
@@ -42,6 +43,9 @@ Accumulating::Accumulating(MemoryBudget &budget, const GroupPlan &plan)
         has_bits_.push_back(plan.only_counts(static_cast<std::uint32_t>(sets_.size())));
         sets_.emplace_back(budget, words, words + 1);
         bits_.emplace_back(budget);
+        lists_.emplace_back(budget, words);
+        has_lists_.push_back(false);
+        set_rows_.push_back(0);
     }
 }
 
@@ -435,41 +439,81 @@ void Accumulating::add_values(const Program &program, std::size_t number, std::u
     std::uint64_t *keys = set_keys_.data();
     std::uint64_t *hashes = keys + 3 * query_tile_rows;
     std::uint32_t weights[query_tile_rows];
-    const auto add_all = [&](auto of_row) {
-        std::uint32_t added = 0;
-        for (std::uint32_t i = 0; i < count; ++i) {
-            if (counted == nullptr || counted[i] != 0) {
-                std::uint64_t *key = keys + 3 * added;
-                key[0] = numbers_[i];
-                of_row(i, key + 1);
-                weights[added] = weight_of(i);
-                hashes[added++] = set.hash_of(key);
+    // Calls use(row, the words that order its value).
+    const auto for_values = [&](auto use) {
+        with_stored(argument.stored(), [&]<typename Type>(Type) {
+            const Type *values = argument.as<Type>();
+            for (std::uint32_t i = 0; i < count; ++i) {
+                if (counted != nullptr && counted[i] == 0) {
+                    continue;
+                }
+                std::uint64_t value[2];
+                if (argument.is_narrow) {
+                    order_words(static_cast<Int128>(values[i]), value);
+                } else {
+                    order_words(values[i], value);
+                }
+                use(i, value);
             }
-        }
-        for (std::uint32_t i = 0; i < added; ++i) {
-            if (i + rows_ahead < added) {
-                set.prefetch_slot(hashes[i + rows_ahead]);
-            }
-            if (i + rows_ahead / 2 < added) {
-                set.prefetch_record(hashes[i + rows_ahead / 2]);
-            }
-            const std::uint64_t *key = keys + 3 * i;
-            const std::uint32_t found = set.find_or_add(
-                hashes[i], [key](std::uint32_t word) { return key[word]; },
-                [words](std::uint64_t *record) { record[1 + words] = 0; });
-            set.record(found)[1 + words] += weights[i];
-        }
+        });
     };
-    with_stored(argument.stored(), [&]<typename Type>(Type) {
-        const Type *values = argument.as<Type>();
-        if (argument.is_narrow) {
-            add_all([=](std::uint32_t i, std::uint64_t *key) {
-                order_words(static_cast<Int128>(values[i]), key);
-            });
-        } else {
-            add_all([=](std::uint32_t i, std::uint64_t *key) { order_words(values[i], key); });
-        }
+    if (has_lists_[number]) {
+        for_values([&](std::uint32_t i, const std::uint64_t *value) {
+            add_to_list(number, numbers_[i], value, weight_of(i));
+        });
+        return;
+    }
+    std::uint32_t added = 0;
+    for_values([&](std::uint32_t i, const std::uint64_t *value) {
+        std::uint64_t *key = keys + 3 * added;
+        key[0] = numbers_[i];
+        std::copy_n(value, words, key + 1);
+        weights[added] = weight_of(i);
+        hashes[added++] = set.hash_of(key);
     });
+    for (std::uint32_t i = 0; i < added; ++i) {
+        if (i + rows_ahead < added) {
+            set.prefetch_slot(hashes[i + rows_ahead]);
+        }
+        if (i + rows_ahead / 2 < added) {
+            set.prefetch_record(hashes[i + rows_ahead / 2]);
+        }
+        const std::uint64_t *key = keys + 3 * i;
+        const std::uint32_t found = set.find_or_add(
+            hashes[i], [key](std::uint32_t word) { return key[word]; },
+            [words](std::uint64_t *record) { record[1 + words] = 0; });
+        set.record(found)[1 + words] += weights[i];
+    }
+    set_rows_[number] += added;
+    if (set.count() > few_values && set.count() > set_rows_[number] / 2 &&
+        plan_.only_percentiles(static_cast<std::uint32_t>(number))) {
+        list_values(number);
+    }
+}
+
+void Accumulating::add_to_list(std::size_t number, std::uint64_t group, const std::uint64_t *value,
+                               std::uint64_t times) {
+    QueryRows &list = lists_[number];
+    for (; times > 0; --times) {
+        std::uint64_t *record = list.add();
+        record[0] = group;
+        std::copy_n(value, list.words() - 1, record + 1);
+    }
+}
+
+// Puts a set's records into its list, from now on.
+void Accumulating::list_values(std::size_t number) {
+    if (has_lists_[number]) {
+        return;
+    }
+    GroupTable &set = sets_[number];
+    const std::uint32_t words = lists_[number].words();
+    for (std::uint64_t i = 0; i < set.count(); ++i) {
+        const std::uint64_t *record = set.record(i);
+        add_to_list(number, record[0], record + 1, record[words]);
+    }
+    set = GroupTable(budget_, words, words + 1);
+    has_lists_[number] = true;
 }
 
 // Puts a set's values into its records.

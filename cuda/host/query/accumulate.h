@@ -32,6 +32,11 @@ class Accumulating {
     bool has_bits(std::size_t i) const noexcept { return has_bits_[i]; }
     const ValueBits &bits(std::size_t i) const noexcept { return bits_[i]; }
     void replace_bits(std::size_t i);
+    // Or each row's value, with its group before it: where most are different, and only percentiles of them
+    // are wanted.
+    bool has_list(std::size_t i) const noexcept { return has_lists_[i]; }
+    const QueryRows &list(std::size_t i) const noexcept { return lists_[i]; }
+    void list_values(std::size_t i);
 
   private:
     // Rows of so few groups are first added up by tile.
@@ -40,6 +45,8 @@ class Accumulating {
     static constexpr std::uint32_t lanes = 4;
     // Values whose places are fetched before they are looked at.
     static constexpr std::uint32_t rows_ahead = 32;
+    // A set that fits into a processor's cache stays one.
+    static constexpr std::uint64_t few_values = 4096;
 
     const std::uint8_t *find_counted(const Program &program, const AccumulatorPlan &accumulator,
                                      std::uint32_t count);
@@ -62,6 +69,7 @@ class Accumulating {
                             const std::uint8_t *counted);
     void mark_seen(std::int32_t bit, std::uint32_t count, const std::uint8_t *counted);
     void add_values(const Program &program, std::size_t set, std::uint32_t count);
+    void add_to_list(std::size_t set, std::uint64_t group, const std::uint64_t *value, std::uint64_t times);
     bool are_few() const noexcept { return groups_ <= few_groups && weights_ == nullptr; }
     std::uint32_t weight_of(std::uint32_t i) const noexcept { return weights_ == nullptr ? 1 : weights_[i]; }
 
@@ -69,11 +77,15 @@ class Accumulating {
     template <typename Add>
     void for_counted(std::uint32_t word, std::uint32_t count, const std::uint8_t *counted, Add add) const;
 
+    MemoryBudget &budget_;
     const GroupPlan &plan_;
     GroupFinder finder_;
     std::vector<GroupTable> sets_;  // key: a group's number, then words that order a value; then how often
     std::vector<ValueBits> bits_;   // where values are only counted
     std::vector<bool> has_bits_;
+    std::vector<QueryRows> lists_;
+    std::vector<bool> has_lists_;
+    std::vector<std::uint64_t> set_rows_;  // how many rows were looked for in a set
     bool has_room_ = true;
     std::uint64_t groups_ = 0;
     const std::uint32_t *numbers_ = nullptr;

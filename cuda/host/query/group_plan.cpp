@@ -103,6 +103,12 @@ bool GroupPlan::only_counts(std::uint32_t set) const noexcept {
     });
 }
 
+bool GroupPlan::only_percentiles(std::uint32_t set) const noexcept {
+    return std::all_of(accumulators.begin(), accumulators.end(), [&](const AccumulatorPlan &own) {
+        return own.value_set != set || query::is_percentile(own.requested.kind);
+    });
+}
+
 void GroupPlan::begin(std::uint64_t *record) const noexcept {
     std::fill(record + key_words, record + record_words, 0);
     for (const AccumulatorPlan &accumulator : accumulators) {

@@ -49,6 +49,8 @@ struct GroupPlan {
     }
     // Do all accumulators of a set of values only count them?
     bool only_counts(std::uint32_t set) const noexcept;
+    // Are they all percentiles, which don't ask how often a value came?
+    bool only_percentiles(std::uint32_t set) const noexcept;
     std::uint32_t seen_at() const noexcept { return key_words; }
     // Sets the words of a record behind the key, as those of a group without rows.
     void begin(std::uint64_t *record) const noexcept;

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cmath>
 
 #include "host/query/aggregation.h"
 #include "host/query/distinct_counts.h"
-#include "host/query/order_words.h"
+#include "host/query/percentiles.h"
+#include "host/query/value_lists.h"
 
 namespace gpu_engine::host {
 namespace {
@@ -80,36 +80,6 @@ bool sum_values(const Group &values, std::uint64_t *result) {
         }
         query::Words<Int128>::write(sum, result);
         return has_room;
-    }
-}
-
-// As orderedsetaggs.c computes them.
-template <typename Type, typename Group>
-void find_percentile(const AccumulatorPlan &accumulator, double fraction, const Group &values,
-                     std::uint64_t *result) {
-    const auto rows = static_cast<double>(values.rows());
-    if (accumulator.requested.kind == AccumulatorKind::percentile_discrete) {
-        const double number = std::ceil(fraction * rows);
-        query::Words<Type>::write(
-            value_of_order<Type>(values.value_at(number < 1 ? 0 : static_cast<std::uint64_t>(number) - 1)),
-            result);
-        return;
-    }
-    const double place = fraction * (rows - 1);
-    const double below = std::floor(place);
-    if (accumulator.requested.kind != AccumulatorKind::percentile_continuous) {
-        const double wanted =
-            accumulator.requested.kind == AccumulatorKind::percentile_below ? below : std::ceil(place);
-        query::Words<Type>::write(value_of_order<Type>(values.value_at(static_cast<std::uint64_t>(wanted))),
-                                  result);
-        return;
-    }
-    if constexpr (std::is_same_v<Type, double>) {
-        const auto first = value_of_order<double>(values.value_at(static_cast<std::uint64_t>(below)));
-        const auto second =
-            value_of_order<double>(values.value_at(static_cast<std::uint64_t>(std::ceil(place))));
-        const bool is_between = below != std::ceil(place);
-        query::Words<double>::write(is_between ? first + (place - below) * (second - first) : first, result);
     }
 }
 
@@ -242,6 +212,10 @@ bool write_value_sets(MemoryBudget &budget, const Workers &workers, const GroupP
     for (std::uint32_t set = 0; set < plan.value_sets.size(); ++set) {
         if (plan.only_counts(set)) {
             write_distinct_counts(budget, workers, plan, layout, locals, merged, set, rows);
+            continue;
+        }
+        if (are_any_listed(locals, set)) {
+            write_listed_percentiles(budget, workers, plan, layout, locals, merged, set, rows);
             continue;
         }
         has_room &= with_stored(plan.value_sets[set].type, [&]<typename Type>(Type) {
