@@ -200,6 +200,16 @@ FETCH 2 FROM rows;
 FETCH BACKWARD 1 FROM rows;
 ROLLBACK;
 
+-- Above groups the planner reads columns, too, of which only an expression that is grouped by is wanted.
+SELECT * FROM compare_all($list$
+SELECT date_trunc('day', at) AS d, count(*), date_trunc('day', at) - lag(date_trunc('day', at)) OVER (ORDER BY date_trunc('day', at)) FROM reading GROUP BY 1
+SELECT id % 7, (id % 7) + rank() OVER (ORDER BY sum(price)), lower(name) || lag(lower(name)) OVER (ORDER BY id % 7, lower(name)) FROM reading GROUP BY 1, lower(name)
+SELECT id % 70, sum(id), sum(id % 70) OVER (ORDER BY id % 70) FROM reading GROUP BY 1
+SELECT max(gap), count(*) FROM (SELECT (id % 70) - lag(id % 70) OVER (ORDER BY id % 70) AS gap FROM reading GROUP BY id % 70) AS r
+SELECT device, place, id % 3, (id % 3) - lag(id % 3) OVER (ORDER BY device, id % 3) FROM reading JOIN device USING (device) GROUP BY 1, 2, 3
+SELECT date_trunc('month', at), is_good, date_trunc('month', at) - lag(date_trunc('month', at)) OVER (PARTITION BY is_good ORDER BY date_trunc('month', at)) FROM reading GROUP BY ROLLUP (1, 2)
+$list$);
+
 -- Of partitions, some without the index, and of children of a table that has rows itself.
 CREATE TABLE divided (LIKE reading) PARTITION BY LIST (short);
 CREATE TABLE divided_1 PARTITION OF divided FOR VALUES IN ('s1', 's2', 's3', 's4', 's5', 's6', 's7');

@@ -63,6 +63,7 @@ namespace {
 struct Targets {
     const List *keys;     // of the table
     const List *dropped;  // that the planner doesn't group by
+    const List *wanted;   // columns outside of keys
     bool has_sets;
     List *dependents;
     List *aggregates;
@@ -87,7 +88,7 @@ static bool collect_targets(Node *node, void *context) {
             targets->aggregates = list_append_unique(targets->aggregates, node);
             return false;
         case T_Var:
-            if (targets->has_sets) {
+            if (targets->has_sets && list_member(targets->wanted, node)) {
                 refuse(targets->refusal, "a column is neither grouped by nor aggregated", node);
                 return true;
             }
@@ -105,6 +106,38 @@ static bool collect_targets(Node *node, void *context) {
         default:
             return walk_expression(node, collect_targets, context);
     }
+}
+
+namespace {
+
+struct Wanted {
+    const List *keys;
+    List *columns;
+};
+
+}  // namespace
+
+static bool collect_wanted(Node *node, void *context) {
+    auto *wanted = static_cast<Wanted *>(context);
+    if (node == nullptr || IsA(node, Aggref) || list_member(wanted->keys, node))
+        return false;
+    if (IsA(node, Var))
+        wanted->columns = list_append_unique(wanted->columns, node);
+    return walk_expression(node, collect_wanted, context);
+}
+
+// The columns that the statement reads of groups, outside of what it groups by and of aggregates. Below windows
+// the planner lets groups give those inside of that, too, and nobody reads them.
+static List *wanted_columns(const TableAggregate &table, const List *keys) {
+    Wanted wanted = {keys, NIL};
+    collect_wanted(reinterpret_cast<Node *>(table.columns), &wanted);
+    collect_wanted(reinterpret_cast<Node *>(table.having), &wanted);
+    return wanted.columns;
+}
+
+static List *all_keys(const TableAggregate &table) {
+    // A set's rows have NULL in place of the keys that it leaves out.
+    return list_concat_copy(get_sortgrouplist_exprs(table.clauses, table.columns), absent_keys(table.set));
 }
 
 // Conditions behind a security barrier must not see rows that it keeps out, not even by raising errors.
@@ -134,10 +167,10 @@ bool add_conditions(const TableAggregate &table, const IndexOptInfo *index, Aggr
 // Expressions of the node's tuples: what is grouped by, what depends on that, then the aggregates that target
 // and HAVING are computed from; they mean nothing where it refuses.
 static List *row_of(const TableAggregate &table, Refusal *refusal) {
-    List *keys = get_sortgrouplist_exprs(table.clauses, table.columns);
-    // A set's rows have NULL in place of the keys that it leaves out.
-    Targets targets = {list_concat_copy(keys, absent_keys(table.set)),
+    List *keys = all_keys(table);
+    Targets targets = {keys,
                        get_sortgrouplist_exprs(dropped_grouping_clauses(table.root), table.columns),
+                       wanted_columns(table, keys),
                        table.set != NIL,
                        NIL,
                        NIL,
@@ -145,7 +178,8 @@ static List *row_of(const TableAggregate &table, Refusal *refusal) {
     collect_targets(reinterpret_cast<Node *>(below_grouping(table.root, table.output->reltarget->exprs)),
                     &targets);
     collect_targets(reinterpret_cast<Node *>(table.having), &targets);
-    return list_concat(list_concat(keys, targets.dependents), targets.aggregates);
+    return list_concat(list_concat(get_sortgrouplist_exprs(table.clauses, table.columns), targets.dependents),
+                       targets.aggregates);
 }
 
 static Node *over_columns(const TableAggregate &table, const IndexOptInfo *index, Node *expression,
@@ -187,10 +221,11 @@ static Oid equality_of(const TableAggregate &table, Node *expression) {
     return lookup_type_cache(exprType(expression), TYPECACHE_EQ_OPR)->eq_opr;
 }
 
-// What depends on keys is grouped by, too, which makes no more groups of them; *aggregates are the rest of
-// the node's tuples.
+// What depends on keys is grouped by, too, which makes no more groups of them, and columns that nobody reads
+// are NULL; *aggregates are the rest of the node's tuples.
 static bool add_dependents(const TableAggregate &table, const IndexOptInfo *index, const List *row,
                            AggregateQuery *query, List **aggregates, Refusal *refusal) {
+    const List *wanted = wanted_columns(table, all_keys(table));
     int number = list_length(table.clauses);
     for (; number < list_length(row) && !IsA(list_nth(row, number), Aggref); number++) {
         auto *dependent = static_cast<Node *>(list_nth(row, number));
@@ -199,7 +234,11 @@ static bool add_dependents(const TableAggregate &table, const IndexOptInfo *inde
             refuse(refusal, "what depends on a grouping column can't be compared", dependent);
             return false;
         }
-        if (!add_key(table, index, dependent, equality, query, refusal))
+        const bool is_unread = IsA(dependent, Var) && !list_member(wanted, dependent);
+        Node *key = is_unread ? reinterpret_cast<Node *>(makeNullConst(
+                                    exprType(dependent), exprTypmod(dependent), exprCollation(dependent)))
+                              : dependent;
+        if (!add_key(table, index, key, equality, query, refusal))
             return false;
     }
     *aggregates = list_copy_tail(row, number);
