@@ -137,16 +137,18 @@ SELECT id, avg(value::float4) OVER (PARTITION BY device ORDER BY id ROWS 4 PRECE
 SELECT device, max(total) FROM (SELECT device, sum(value) OVER (PARTITION BY device ORDER BY id) AS total FROM reading WHERE value <> 'NaN') AS r GROUP BY 1
 $list$);
 -- Frames by values.
+SET timezone = 'UTC';
 SELECT * FROM compare_all($list$
 SELECT id, sum(id) OVER (ORDER BY day RANGE BETWEEN '3 days' PRECEDING AND CURRENT ROW), count(*) OVER (PARTITION BY device ORDER BY at RANGE BETWEEN '10 days' PRECEDING AND '1 hour' FOLLOWING) FROM reading
 SELECT id, count(*) OVER (ORDER BY price RANGE BETWEEN 2.5 PRECEDING AND 0.25 FOLLOWING), sum(price) OVER (PARTITION BY day ORDER BY price DESC RANGE BETWEEN 20 PRECEDING AND 10 PRECEDING), avg(price) OVER (ORDER BY price DESC NULLS LAST RANGE 5 PRECEDING) FROM reading
 SELECT id, count(*) OVER (ORDER BY price NULLS FIRST RANGE BETWEEN 1 FOLLOWING AND 3 FOLLOWING), count(*) OVER (ORDER BY free RANGE BETWEEN 1.000 PRECEDING AND UNBOUNDED FOLLOWING), count(price) OVER (ORDER BY value DESC RANGE BETWEEN 2.5 PRECEDING AND 100 FOLLOWING) FROM reading
 SELECT id, sum(price) OVER (PARTITION BY name ORDER BY id RANGE BETWEEN 100 PRECEDING AND 100 FOLLOWING), count(*) OVER (ORDER BY device RANGE BETWEEN 2::int8 PRECEDING AND CURRENT ROW), max(id) OVER (PARTITION BY name ORDER BY id RANGE BETWEEN UNBOUNDED PRECEDING AND 300 PRECEDING) FROM reading
-SELECT id, count(*) OVER (ORDER BY wide RANGE BETWEEN 500 PRECEDING AND 400 FOLLOWING), first_value(price) OVER (PARTITION BY device ORDER BY at RANGE BETWEEN '1 month' PRECEDING AND CURRENT ROW) IS NULL FROM reading
+SELECT id, count(*) OVER (ORDER BY wide RANGE BETWEEN 500 PRECEDING AND 400 FOLLOWING), first_value(price) OVER (PARTITION BY device ORDER BY at RANGE BETWEEN '30 days' PRECEDING AND CURRENT ROW) IS NULL FROM reading
 SELECT id, count(*) OVER (PARTITION BY device ORDER BY date_trunc('day', at) RANGE BETWEEN '2 days' PRECEDING AND CURRENT ROW), count(*) OVER (ORDER BY day - date '2025-01-01' RANGE 1 PRECEDING) FROM reading
 SELECT day, max(recent) FROM (SELECT day, sum(price) OVER (PARTITION BY device ORDER BY at RANGE BETWEEN '7 days' PRECEDING AND CURRENT ROW) AS recent FROM reading) AS r GROUP BY 1
 SELECT day, sum(p) OVER (ORDER BY day RANGE BETWEEN '6 days' PRECEDING AND CURRENT ROW) FROM (SELECT day, sum(price) AS p FROM reading GROUP BY day) AS r
 $list$);
+RESET timezone;
 -- The first row of each group.
 EXPLAIN (COSTS OFF) SELECT DISTINCT ON (device) device, at, value FROM reading ORDER BY device, at DESC, id;
 EXPLAIN (COSTS OFF) SELECT place, sum(price) FROM (SELECT DISTINCT ON (device) device, price FROM reading ORDER BY device, at DESC, id) AS r JOIN device USING (device) GROUP BY 1;
@@ -200,6 +202,23 @@ FETCH 2 FROM rows;
 FETCH BACKWARD 1 FROM rows;
 ROLLBACK;
 
+-- PostgreSQL's frames only move on, also where a month leads from later moments back to earlier ones, or a day does as a clock is set back.
+SET timezone = 'Europe/Berlin';
+SELECT * FROM compare_all($list$
+SELECT id, sum(id) OVER (ORDER BY at RANGE BETWEEN CURRENT ROW AND '1 month' FOLLOWING) FROM reading
+SELECT id, sum(id) OVER (ORDER BY at AT TIME ZONE 'UTC' DESC RANGE BETWEEN '1 month' PRECEDING AND CURRENT ROW) FROM reading
+SELECT id, sum(id) OVER (ORDER BY at + 290 * interval '24 hours' RANGE BETWEEN '1 day' PRECEDING AND CURRENT ROW) FROM reading
+SELECT id, sum(id) OVER (ORDER BY at RANGE BETWEEN '24 hours' PRECEDING AND CURRENT ROW), sum(id) OVER (ORDER BY day RANGE BETWEEN '1 month' PRECEDING AND '1 month 1 day' FOLLOWING) FROM reading
+SELECT id, sum(id) OVER (ORDER BY date_trunc('month', at) RANGE BETWEEN '2 months' PRECEDING AND CURRENT ROW), sum(id) OVER (ORDER BY date_trunc('week', at) DESC RANGE '14 days' PRECEDING) FROM reading
+SELECT id, sum(id) OVER (ORDER BY date_trunc('day', at AT TIME ZONE 'UTC') RANGE BETWEEN '1 month' PRECEDING AND '30 days' FOLLOWING), sum(id) OVER (ORDER BY at AT TIME ZONE 'UTC' RANGE '2 days 03:00' PRECEDING) FROM reading
+$list$);
+SET timezone = 'UTC';
+SELECT * FROM compare_all($list$
+SELECT id, sum(id) OVER (ORDER BY at RANGE BETWEEN CURRENT ROW AND '1 month' FOLLOWING) FROM reading
+SELECT id, sum(id) OVER (ORDER BY at RANGE BETWEEN '7 days' PRECEDING AND CURRENT ROW) FROM reading
+SELECT id, sum(id) OVER (ORDER BY date_trunc('day', at) RANGE BETWEEN '1 month' PRECEDING AND '7 days' FOLLOWING) FROM reading
+$list$);
+RESET timezone;
 -- Above groups the planner reads columns, too, of which only an expression that is grouped by is wanted.
 SELECT * FROM compare_all($list$
 SELECT date_trunc('day', at) AS d, count(*), date_trunc('day', at) - lag(date_trunc('day', at)) OVER (ORDER BY date_trunc('day', at)) FROM reading GROUP BY 1

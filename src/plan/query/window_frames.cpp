@@ -1,5 +1,7 @@
 #include "plan/query/window_frames.h"
 
+#include <algorithm>
+
 #include "compat.h"
 #include "plan/query/top.h"
 
@@ -183,9 +185,59 @@ bool is_frame_searchable(const Window &window) {
 
 // ---- the compiler -----------------------------------------------------------------------------------------
 
-void unify_frame_columns(Compiler *compiler, CompiledQuery *compiled, const Window &window) {
+namespace {
+
+enum class Unit : uint8 { Microsecond, Day, Month };
+
+}  // namespace
+
+// What all moments that a sort key gives are the begin of.
+static Unit unit_of(const Node *key) {
+    if (!IsA(key, FuncExpr))
+        return Unit::Microsecond;
+    const auto *call = reinterpret_cast<const FuncExpr *>(key);
+    const bool is_cut =
+        call->funcid == F_DATE_TRUNC_TEXT_TIMESTAMP || call->funcid == F_DATE_TRUNC_TEXT_TIMESTAMPTZ;
+    const Const *name = is_cut ? known_offset(static_cast<const Node *>(linitial(call->args))) : nullptr;
+    if (name == nullptr)
+        return Unit::Microsecond;
+    const char *unit = TextDatumGetCString(name->constvalue);
+    const auto is = [unit](std::initializer_list<const char *> names) {
+        return std::any_of(names.begin(), names.end(),
+                           [unit](const char *one) { return strcmp(unit, one) == 0; });
+    };
+    return is({"day", "week"})                ? Unit::Day
+           : is({"month", "quarter", "year"}) ? Unit::Month
+                                              : Unit::Microsecond;
+}
+
+// Does a frame of a later moment never begin, or end, before an earlier one's? From March 30 20:00 and March
+// 31 10:00 a month leads back to the same day, and where a clock is set back, so does a day. PostgreSQL's
+// frames only move on.
+static bool keeps_order(const Node *bound) {
+    const auto *operation = reinterpret_cast<const OpExpr *>(bound);
+    const auto *key = static_cast<const Node *>(linitial(operation->args));
+    const auto *offset = static_cast<const Const *>(lsecond(operation->args));
+    if (offset->consttype != INTERVALOID || exprType(key) == DATEOID)
+        return true;
+    const Interval &interval = *DatumGetIntervalP(offset->constvalue);
+    const Unit unit = unit_of(key);
+    long difference;
+    if (exprType(key) == TIMESTAMPOID || pg_get_timezone_offset(session_timezone, &difference))
+        return interval.month == 0 || unit != Unit::Microsecond;
+    return unit == Unit::Month || (interval.month == 0 && (interval.day == 0 || unit != Unit::Microsecond));
+}
+
+void compile_frame(Compiler *compiler, const List *row, CompiledQuery *compiled, const Window &window) {
     const bool has_from = window.frame_first == engine::values_first;
     const bool has_to = window.frame_last == engine::values_last;
+    const auto is_in_order = [row](bool is_there, int column) {
+        return !is_there || keeps_order(static_cast<const Node *>(list_nth(row, column)));
+    };
+    if (!is_in_order(has_from, window.frame_from) || !is_in_order(has_to, window.frame_to)) {
+        refuse(&compiler->refusal, "the frames of a window by months or days may go back");
+        return;
+    }
     Value common = compiled->results[window.frame_key].argument;
     const auto each = [&](auto visit) {
         visit(window.frame_key);

@@ -9,8 +9,8 @@ namespace pg_gpu::plan::query {
 // are added to the row, of which `key` is what the window is sorted by. False: the engine doesn't have it.
 bool read_frame(const WindowClause *clause, Node *key, List **row, Window *window);
 
-// Gives the columns that a frame by values is found with one type.
-void unify_frame_columns(Compiler *compiler, CompiledQuery *compiled, const Window &window);
+// Gives the columns that a frame by values is found with one type; refuses where frames may go back.
+void compile_frame(Compiler *compiler, const List *row, CompiledQuery *compiled, const Window &window);
 
 // May a function look at each of the frame's rows, since they are few, or look at all rows before?
 bool is_frame_searchable(const Window &window);

@@ -272,7 +272,7 @@ void compile_windows(Compiler *compiler, const QueryParts &parts, CompiledQuery 
                 compiler->refusal.expression = reinterpret_cast<Node *>(const_cast<WindowFunc *>(function));
         }
         if (has_frame_by_values(window))
-            unify_frame_columns(compiler, compiled, window);
+            compile_frame(compiler, parts.keys, compiled, window);
         const auto column = [&](int number, bool is_there) {
             return is_there ? compiled->results[number].value : no_step;
         };
