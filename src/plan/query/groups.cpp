@@ -126,8 +126,8 @@ static bool collect_wanted(Node *node, void *context) {
     return walk_expression(node, collect_wanted, context);
 }
 
-// The columns that the statement reads of groups, outside of what it groups by and of aggregates. Below windows
-// the planner lets groups give those inside of that, too, and nobody reads them.
+// The columns that the statement reads of groups, outside of what it groups by and of aggregates. Below
+// windows the planner lets groups give those inside of that, too, and nobody reads them.
 static List *wanted_columns(const TableAggregate &table, const List *keys) {
     Wanted wanted = {keys, NIL};
     collect_wanted(reinterpret_cast<Node *>(table.columns), &wanted);

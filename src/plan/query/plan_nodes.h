@@ -45,7 +45,7 @@ inline constexpr double kProbeOperators = 0.3;
 inline constexpr double kExistsOperators = 0.1;
 inline constexpr double kGiveOperators = 0.05;
 inline constexpr double kPairOperators = 0.02;
-inline constexpr double kSortOperators = 0.3;
+inline constexpr double kSortOperators = 1.0;
 
 double operators_of_join(const EnginePlan &join);
 
