@@ -29,12 +29,11 @@ Cost cost_late_rows(const TableAggregate &table, double rows) {
 
 // ---- execution --------------------------------------------------------------------------------------------
 
-static List *without_functions(const List *tuple) {
+static List *without_functions(const List *tuple, int functions) {
     List *without = NIL;
-    ListCell *cell;
-    foreach (cell, tuple) {
-        auto *entry = lfirst_node(TargetEntry, cell);
-        if (IsA(entry->expr, WindowFunc)) {
+    for (int i = 0; i < list_length(tuple); i++) {
+        auto *entry = list_nth_node(TargetEntry, tuple, i);
+        if (i >= list_length(tuple) - functions) {
             auto *function = reinterpret_cast<Node *>(entry->expr);
             entry = flatCopyTargetEntry(entry);
             entry->expr = reinterpret_cast<Expr *>(
@@ -45,13 +44,15 @@ static List *without_functions(const List *tuple) {
     return without;
 }
 
-void begin_late_rows(LateRows *rows, CustomScanState *node, Relation heap, Relation index, List *tuple) {
+void begin_late_rows(LateRows *rows, CustomScanState *node, Relation heap, Relation index, List *tuple,
+                     int functions) {
     rows->heap = heap;
     rows->index = index;
     table::open_heap_probe(&rows->probe, heap, node->ss.ps.state->es_snapshot);
     // Without a parent, since the expressions are of the table's rows and not of the node's.
-    rows->projection = ExecBuildProjectionInfo(without_functions(tuple), node->ss.ps.ps_ExprContext,
-                                               node->ss.ss_ScanTupleSlot, nullptr, RelationGetDescr(heap));
+    rows->projection =
+        ExecBuildProjectionInfo(without_functions(tuple, functions), node->ss.ps.ps_ExprContext,
+                                node->ss.ss_ScanTupleSlot, nullptr, RelationGetDescr(heap));
     rows->distance = get_tablespace_io_concurrency(heap->rd_rel->reltablespace);
 }
 

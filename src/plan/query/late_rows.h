@@ -35,8 +35,10 @@ struct LateRows {
     uint32 record_words;
 };
 
-// `tuple` are the expressions of the node's own tuple. Windows' functions are last, and NULL at first.
-void begin_late_rows(LateRows *rows, CustomScanState *node, Relation heap, Relation index, List *tuple);
+// `tuple` are the expressions of the node's own tuple. Windows' functions are the last ones, and NULL at
+// first.
+void begin_late_rows(LateRows *rows, CustomScanState *node, Relation heap, Relation index, List *tuple,
+                     int functions);
 void end_late_rows(LateRows *rows);
 
 // Takes the rows that the engine has found, in their order or, if they have none, in the table's. In the

@@ -299,7 +299,7 @@ static void begin_query(CustomScanState *node, EState *estate, int flags) {
     }
     if (state->is_late)
         begin_late_rows(&state->late, node, state->tables[0].heap, state->tables[0].index,
-                        plan->custom_scan_tlist);
+                        plan->custom_scan_tlist, list_length(state->query.aggregates));
     state->limits = ExecInitExprList(plan->custom_exprs, &node->ss.ps);
     state->expressions = CreateExprContext(estate);
     state->keep = AllocSetContextCreate(estate->es_query_cxt, "GpuQuery answer", ALLOCSET_DEFAULT_SIZES);
