@@ -151,8 +151,8 @@ class Client {
     protocol::StateReply state();
     protocol::ListReply list(Message type, std::uint64_t offset, std::uint64_t capacity, bool reset = false);
 
-    // Appends all of an array's entries through the buffer, a few pages at a time: a device has them beside
-    // the array, within its limit of memory.
+    // Appends all of an array's entries through the buffer, as many pages at a time as fit into it, but no
+    // more than `pages_at_once`: a device has them beside the array, within its limit of memory.
     template <typename Key>
     protocol::ReplyHeader append(std::uint64_t handle, const std::vector<Key> &keys,
                                  const std::vector<Tid> &tids) {
@@ -164,7 +164,8 @@ class Client {
         request.layout = gpu_engine::bench::array_layout<Key>;
         const std::uint64_t page_bytes = request.layout.page_bytes;
         const auto pages = static_cast<std::uint32_t>(images.size() / page_bytes);
-        const auto most = static_cast<std::uint32_t>(std::min<std::uint64_t>(16, buffer_bytes_ / page_bytes));
+        const auto most =
+            static_cast<std::uint32_t>(std::min<std::uint64_t>(pages_at_once, buffer_bytes_ / page_bytes));
         protocol::ReplyHeader reply{};
         while (request.first_page < pages && result_of(reply) == ReplyResult::done) {
             request.pages = std::min(most, pages - request.first_page);
@@ -197,6 +198,7 @@ class Client {
     // The next requests have these (protocol::RequestHeader).
     std::uint32_t purpose = 0;
     bool forced = false;
+    std::uint32_t pages_at_once = UINT32_MAX;
     std::uint32_t deadline_ms = 0;
     protocol::Subject subject{};
     // The next arrays of kary have this holder.

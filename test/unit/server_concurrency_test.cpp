@@ -31,6 +31,7 @@ struct Session {
         for (int round = 0; round < rounds; ++round) {
             if (client_ == nullptr) {
                 client_ = std::make_unique<Client>(server_.path(), engine_);
+                client_->pages_at_once = 16;
                 if (Client::result_of(client_->attach(1 << 20)) != ReplyResult::done) {
                     client_.reset();
                     continue;
