@@ -65,7 +65,8 @@ foreach my $state ('nothing has happened', 'after requests')
 	if ($state eq 'after requests')
 	{
 		$node->safe_psql('postgres', q{SET client_min_messages = error; SET pg_gpu.path = host; SET pg_gpu.mirror = manual;
-			SELECT count(*) FROM gpu.lookup('t_k', ARRAY(SELECT g FROM generate_series(0, 2000) AS g)); SELECT gpu.load('t_k'); SELECT * FROM gpu.merge('t_k')});
+			SELECT count(*) FROM gpu.lookup('t_k', ARRAY(SELECT g FROM generate_series(0, 2000) AS g)); SELECT gpu.load('t_k');
+			SELECT count(*) FROM gpu.lookup('t_k', ARRAY(SELECT g FROM generate_series(0, 2000) AS g)); SELECT * FROM gpu.merge('t_k')});
 	}
 	foreach my $name (@order)
 	{
