@@ -28,6 +28,9 @@ class ServerLimits : public ServerTestOfEngine {
     void SetUp() override {
         ServerTestOfEngine::SetUp();
         skip_on_several_engines();
+        if (IsSkipped()) {
+            return;
+        }
         client_->pages_at_once = 16;
         for (std::uint64_t i = 0; i < array_entries; ++i) {
             keys_.push_back(static_cast<std::uint32_t>(i));
