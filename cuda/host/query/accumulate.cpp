@@ -485,7 +485,8 @@ void Accumulating::add_values(const Program &program, std::size_t number, std::u
         set.record(found)[1 + words] += weights[i];
     }
     set_rows_[number] += added;
-    if (set.count() > few_values && set.count() > set_rows_[number] / 2 &&
+    // Rows that come with how often each is there are few, however many they stand for.
+    if (weights_ == nullptr && set.count() > few_values && set.count() > set_rows_[number] / 2 &&
         plan_.only_percentiles(static_cast<std::uint32_t>(number))) {
         list_values(number);
     }

@@ -141,6 +141,7 @@ class ListWriter {
             if (accumulator.value_set != set_) {
                 continue;
             }
+            check_cancelled(workers_.stream);
             const std::size_t column = plan_.key_types.size() + i;
             record[column / 64] &= ~(std::uint64_t(1) << (column % 64));
             find_percentile<Type>(
