@@ -81,14 +81,10 @@ const char *consider_distinct_on(PlannerInfo *root, RelOptInfo *input, RelOptInf
     GivenRows given = {};
     given.target = root->upper_targets[UPPERREL_DISTINCT];
     given.count = kAllSorted;
-    TableAggregate table = {};
-    table.root = root;
-    table.input = input;
-    table.output = output;
-    table.given = &given;
+    TableAggregate table = table_of_rows(root, input, output, given);
     Refusal refusal = {};
     if (!add_window(root, &given, &refusal)) {
-        note_declined({query_path_methods()->CustomName, root, input, output, InvalidOid}, refusal, {});
+        decline_rows(table, refusal);
         return nullptr;
     }
     const Oid equals = lookup_type_cache(INT8OID, TYPECACHE_EQ_OPR)->eq_opr;

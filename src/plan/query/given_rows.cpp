@@ -16,6 +16,21 @@
 
 namespace pg_gpu::plan::query {
 
+TableAggregate table_of_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+                             const GivenRows &given) {
+    TableAggregate table = {};
+    table.root = root;
+    table.input = input;
+    table.output = output;
+    table.given = &given;
+    return table;
+}
+
+void decline_rows(const TableAggregate &table, const Refusal &refusal) {
+    note_declined({query_path_methods()->CustomName, table.root, table.input, table.output, InvalidOid},
+                  refusal, {});
+}
+
 // ---- what is asked ----------------------------------------------------------------------------------------
 
 bool add_columns(List *expressions, List **row, Refusal *refusal) {
@@ -289,25 +304,18 @@ static Path *own_rows(const RelOptInfo *relation) {
     return cheapest;
 }
 
-static Candidate candidate_of(const TableAggregate &table) {
-    return {query_path_methods()->CustomName, table.root, table.input, table.output, InvalidOid};
-}
-
 // ---- joins ------------------------------------------------------------------------------------------------
 
 void consider_joined_rows(PlannerInfo *root, RelOptInfo *join) {
     GivenRows given = {};
     given.target = join->reltarget;
-    TableAggregate table = {};
-    table.root = root;
-    table.input = table.output = join;
-    table.given = &given;
+    TableAggregate table = table_of_rows(root, join, join, given);
     table.rows = own_rows(join);
     note_other_paths(root, join);
     Refusal refusal = {refuse_rows(root, join), nullptr};
     if (table.rows == nullptr || refusal.reason != nullptr ||
         !add_columns(join->reltarget->exprs, &given.row, &refusal)) {
-        note_declined(candidate_of(table), refusal, {});
+        decline_rows(table, refusal);
         return;
     }
     add_any_column(&given.row);
@@ -338,10 +346,7 @@ void consider_passing_rows(PlannerInfo *root, RelOptInfo *table) {
         return;
     GivenRows given = {};
     given.target = table->reltarget;
-    TableAggregate passing = {};
-    passing.root = root;
-    passing.input = passing.output = table;
-    passing.given = &given;
+    TableAggregate passing = table_of_rows(root, table, table, given);
     passing.rows = cheaper(own_rows(table), gather_rows(root, table));
     Refusal refusal = {};
     // Plans by a unique key cost less than any request.
@@ -386,11 +391,7 @@ static void add_sorted_rows(PlannerInfo *root, RelOptInfo *table, PathTarget *ta
     given.target = target;
     given.pathkeys = make_pathkeys_for_sortclauses(root, sorting, root->processed_tlist);
     given.count = kAllSorted;
-    TableAggregate sorted = {};
-    sorted.root = root;
-    sorted.input = table;
-    sorted.output = rows;
-    sorted.given = &given;
+    TableAggregate sorted = table_of_rows(root, table, rows, given);
     sorted.rows = is_parent_table(root, table) ? nullptr : own_rows(table);
     Refusal refusal = {};
     if (add_columns(target->exprs, &given.row, &refusal) &&
@@ -494,16 +495,12 @@ bool consider_first_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *outpu
     given.pathkeys = root->sort_pathkeys;
     given.count = wanted_rows(root->parse);
     given.limits = find_limits(root->parse);
-    TableAggregate table = {};
-    table.root = root;
-    table.input = input;
-    table.output = output;
-    table.given = &given;
+    TableAggregate table = table_of_rows(root, input, output, given);
     Refusal refusal = {refuse_rows(root, input), nullptr};
     if (refusal.reason == nullptr)
         refusal.reason = refuse_first_rows(root, input, given);
     if (refusal.reason != nullptr || !add_first_rows(root, input, &given, &refusal)) {
-        note_declined(candidate_of(table), refusal, {});
+        decline_rows(table, refusal);
         return false;
     }
     if (given.order == NIL)

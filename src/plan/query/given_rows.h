@@ -47,6 +47,13 @@ Path *make_replaced_rows(const TableAggregate &table);
 // expressions without columns don't tell rows apart. False, with the reason: the engine can't.
 bool add_order(PlannerInfo *root, const List *clauses, GivenRows *given, Refusal *refusal);
 
+// Rows that are given from `input` as paths of `output`.
+TableAggregate table_of_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
+                             const GivenRows &given);
+
+// Has explain_why say why there are none.
+void decline_rows(const TableAggregate &table, const Refusal &refusal);
+
 // Adds the columns that expressions read. False, with the reason: they are of something else.
 bool add_columns(List *expressions, List **row, Refusal *refusal);
 

@@ -265,14 +265,10 @@ const char *consider_windows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *o
     if (refused != nullptr || own == nullptr)
         return refused;
     GivenRows given = {};
-    TableAggregate table = {};
-    table.root = root;
-    table.input = input;
-    table.output = output;
-    table.given = &given;
+    TableAggregate table = table_of_rows(root, input, output, given);
     Refusal refusal = {};
     if (!make_rows(root, &given, &refusal)) {
-        note_declined({query_path_methods()->CustomName, root, input, output, InvalidOid}, refusal, {});
+        decline_rows(table, refusal);
         return nullptr;
     }
     table.having = find_conditions(*own);
