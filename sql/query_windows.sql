@@ -170,6 +170,11 @@ SELECT count(*) FROM (SELECT DISTINCT ON (device, short) device, short, id FROM 
 SELECT DISTINCT ON (device) device, id FROM reading WHERE id < 0 ORDER BY device, id
 SELECT DISTINCT ON (device) device, id FROM (SELECT device, id FROM reading UNION ALL SELECT device, -id FROM reading WHERE is_good) AS r ORDER BY device, id
 $list$);
+-- What is volatile is computed of as many rows as PostgreSQL computes it of.
+CREATE SEQUENCE drawn;
+SELECT count(*) FROM (SELECT DISTINCT ON (device) device, nextval('drawn') FROM reading OFFSET 0) AS r;
+SELECT last_value FROM drawn;
+DROP SEQUENCE drawn;
 -- PostgreSQL's own windows: an exclusion, offsets by groups, other functions, offsets and defaults that aren't known or fail, frames that would be looked at row by row.
 SELECT * FROM compare_all($list$
 SELECT id, sum(id) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW) FROM reading

@@ -83,7 +83,10 @@ const char *consider_distinct_on(PlannerInfo *root, RelOptInfo *input, RelOptInf
     given.count = kAllSorted;
     TableAggregate table = table_of_rows(root, input, output, given);
     Refusal refusal = {};
-    if (!add_window(root, &given, &refusal)) {
+    // PostgreSQL computes it of all rows, or of the first ones, as it plans the statement.
+    if (contain_volatile_functions(reinterpret_cast<Node *>(given.target->exprs)))
+        refuse(&refusal, "a column is volatile");
+    if (refusal.reason != nullptr || !add_window(root, &given, &refusal)) {
         decline_rows(table, refusal);
         return nullptr;
     }
