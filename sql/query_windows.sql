@@ -183,6 +183,8 @@ SELECT id, lag(id, id % 3) OVER (ORDER BY id) FROM reading
 SELECT id, lag(id, 1, 7 / (id - 1)) OVER (ORDER BY id) FROM reading WHERE id > 1
 SELECT id, min(price) OVER (ORDER BY id ROWS BETWEEN 2000 PRECEDING AND CURRENT ROW), stddev(value) OVER (PARTITION BY device ORDER BY id), string_agg(note, ',') OVER (PARTITION BY device ORDER BY id) FROM reading
 SELECT id, sum(value::float4) OVER (PARTITION BY device ORDER BY id) FROM reading
+SELECT id, row_number() OVER (ORDER BY id) FROM reading TABLESAMPLE SYSTEM (100)
+SELECT DISTINCT ON (device) device, id FROM reading TABLESAMPLE SYSTEM (100) ORDER BY device, id
 SELECT id, avg(value) OVER (PARTITION BY device ORDER BY at RANGE BETWEEN '1 day' PRECEDING AND CURRENT ROW) FROM reading WHERE id < 500
 $list$);
 SELECT id, ntile(0) OVER (ORDER BY id) FROM reading;
