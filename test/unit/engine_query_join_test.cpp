@@ -113,6 +113,44 @@ class EngineQueryJoin : public EngineTest {
             static_cast<std::uint16_t>(number_column + side_types.size()), ValueType::int64);
         query->nodes.back().filter = query->add(Operation::less, ValueType::boolean, one, other);
     }
+    // What add_filter's filter says of a build row's number.
+    static void add_bound(TestQuery *query) {
+        query->nodes.back().at_least = query->add_bound(number_column, number_column);
+    }
+    // Which bounds a join has, and a filter that says so.
+    enum class Bounds { at_least, at_most, of_two_columns, of_one_column, of_floats };
+    static void add_bounds(TestQuery *query, Bounds bounds) {
+        const auto build_column = [](std::uint16_t column) {
+            return static_cast<std::uint16_t>(column + side_types.size());
+        };
+        const ValueType type = bounds == Bounds::of_floats ? ValueType::float64 : ValueType::int64;
+        const auto add_condition = [&](Operation operation, std::uint16_t less, std::uint16_t greater) {
+            const std::uint16_t one = query->add_column(less, type);
+            const std::uint16_t other = query->add_column(greater, type);
+            const std::uint16_t condition = query->add(operation, ValueType::boolean, one, other);
+            Node &join = query->nodes.back();
+            join.filter = join.filter == no_step ? condition
+                                                 : query->add(Operation::logical_and, ValueType::boolean,
+                                                              join.filter, condition);
+        };
+        if (bounds == Bounds::of_floats) {
+            query->nodes.back().at_most = query->add_bound(float_column, float_column);
+            query->nodes.back().at_least = query->add_bound(float_column, float_column);
+            add_condition(Operation::less_or_equal, build_column(float_column), float_column);
+            add_condition(Operation::less_or_equal, float_column, build_column(float_column));
+            return;
+        }
+        const std::uint16_t low = bounds == Bounds::of_two_columns ? integer_column : number_column;
+        if (bounds != Bounds::at_least) {
+            query->nodes.back().at_most = query->add_bound(number_column, low);
+            add_condition(Operation::less_or_equal, build_column(low), number_column);
+        }
+        const std::uint16_t reached = bounds == Bounds::of_one_column ? integer_column : number_column;
+        if (bounds != Bounds::at_most) {
+            query->nodes.back().at_least = query->add_bound(reached, number_column);
+            add_condition(Operation::less, reached, build_column(number_column));
+        }
+    }
 
     std::unique_ptr<QueryResult> call(TestQuery *query) {
         std::unique_ptr<QueryResult> result;
@@ -227,6 +265,93 @@ TYPED_TEST(EngineQueryJoin, KeysOfManyRows) {
     this->check_kinds({2300, 3, std::int64_t(1) << 50, 9}, {8, 3, std::int64_t(1) << 50, 0}, true);
 }
 
+TYPED_TEST(EngineQueryJoin, PairsBeyondBoundsAreLeftOut) {
+    using Bounds = typename TestFixture::Bounds;
+    for (const std::int64_t factor : {std::int64_t(1), std::int64_t(37), std::int64_t(1) << 60}) {
+        for (const auto &[probed_rows, build_rows] :
+             {std::pair(0, 9), std::pair(9, 0), std::pair(60, 70), std::pair(3, 2300), std::pair(1500, 20)}) {
+            const std::vector<Row> probed =
+                this->make_side({static_cast<std::size_t>(probed_rows), 7, factor, 9});
+            const std::vector<Row> build =
+                this->make_side({static_cast<std::size_t>(build_rows), 7, factor, 9});
+            for (const Bounds bounds : {Bounds::at_least, Bounds::at_most, Bounds::of_two_columns,
+                                        Bounds::of_one_column, Bounds::of_floats}) {
+                for (const Keys &keys : {key_sets[0], key_sets[1], key_sets[2], key_sets[6]}) {
+                    const JoinKind kind = all_kinds[this->random_() % 6];
+                    SCOPED_TRACE("kind " + std::to_string(static_cast<int>(kind)) + ", bounds " +
+                                 std::to_string(static_cast<int>(bounds)) + ", keys " +
+                                 std::to_string(keys.size()) + ", rows " + std::to_string(probed_rows) +
+                                 " and " + std::to_string(build_rows));
+                    TestQuery query = this->begin(probed, build);
+                    query.add_join(kind, 0, 1, keys);
+                    this->add_bounds(&query, bounds);
+                    this->add_outputs(&query);
+                    ASSERT_EQ(this->check(&query), QueryOutcome::answered);
+                    if (this->HasFatalFailure()) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+// Pairs beyond the bounds aren't looked at: all of them would take minutes.
+TYPED_TEST(EngineQueryJoin, RangesOfManyRows) {
+    constexpr std::int64_t rows = 1 << 19;
+    constexpr std::int64_t width = 16;
+    const auto make_rows = [](bool is_build) {
+        std::vector<Row> result;
+        for (std::int64_t i = 0; i < rows; ++i) {
+            const std::int64_t place = i * 2654435761 % rows;
+            result.push_back({Value::of(ValueType::int64, place),
+                              Value::of(ValueType::int64, is_build ? place + width : i)});
+        }
+        return result;
+    };
+    for (const bool has_key : {false, true}) {
+        TestQuery query;
+        query.begin({ValueType::int64, ValueType::int64});
+        query.add_input(make_rows(false));
+        query.begin({ValueType::int64, ValueType::int64});
+        query.add_input(make_rows(true));
+        // All rows have the same key.
+        for (std::uint32_t side = 0; side < 2; ++side) {
+            query.add_node(NodeKind::compute).input = side;
+            query.output(query.add_column(0, ValueType::int64));
+            query.output(query.add_column(1, ValueType::int64));
+            query.output(query.add_constant(Value::of(ValueType::int64, 5)));
+        }
+        query.add_join(JoinKind::inner, 2, 3, has_key ? Keys{{2, 2}} : Keys{});
+        query.nodes.back().at_most = query.add_bound(0, 0);
+        query.nodes.back().at_least = query.add_bound(0, 1);
+        const std::uint16_t value = query.add_column(0, ValueType::int64);
+        const std::uint16_t low = query.add_column(3, ValueType::int64);
+        const std::uint16_t high = query.add_column(4, ValueType::int64);
+        query.nodes.back().filter =
+            query.add(Operation::logical_and, ValueType::boolean,
+                      query.add(Operation::less_or_equal, ValueType::boolean, low, value),
+                      query.add(Operation::less, ValueType::boolean, value, high));
+        query.output(0);
+        query.add_node(NodeKind::aggregate);
+        query.add_column(0, ValueType::int64);
+        query.accumulate(AccumulatorKind::count_rows);
+        query.accumulate(AccumulatorKind::sum, 0);
+        const std::unique_ptr<QueryResult> result = this->call(&query);
+        ASSERT_NE(result, nullptr);
+        ASSERT_EQ(result->outcome(), QueryOutcome::answered);
+        const std::vector<Row> found = this->read(*result, query.columns_of(query.last()));
+        ASSERT_EQ(found.size(), 1U);
+        // A row of place p is in the ranges of the `width` places up to p, as far as there are so many.
+        Wide sum = 0;
+        for (std::int64_t place = 0; place < rows; ++place) {
+            sum += static_cast<Wide>(place) * std::min(place + 1, width);
+        }
+        EXPECT_EQ(found[0][0].number, static_cast<Wide>(rows) * width - width * (width - 1) / 2);
+        EXPECT_EQ(found[0][1].number, sum);
+    }
+}
+
 TYPED_TEST(EngineQueryJoin, AKeyWithNearlyAllRowsBesideOthers) {
     std::vector<Row> probed = this->make_side({1500, 500, 977, 0});
     std::vector<Row> build = this->make_side({5000, 500, 977, 0});
@@ -291,6 +416,9 @@ TYPED_TEST(EngineQueryJoin, RandomTrees) {
             query.add_join(kind, probed, build, keys);
             if (kind != JoinKind::anti_null && this->random_() % 2 == 0) {
                 this->add_filter(&query);
+                if (this->random_() % 2 == 0) {
+                    this->add_bound(&query);
+                }
             }
             // As both sides' columns have these types, so have a join's.
             for (std::uint16_t column = 0; column < side_types.size(); ++column) {
@@ -425,6 +553,23 @@ TYPED_TEST(EngineQueryJoin, BrokenJoinsAreRefused) {
     EXPECT_TRUE(refuses([](TestQuery *, Node *node) { node->join = static_cast<JoinKind>(0); }));
     EXPECT_TRUE(refuses([](TestQuery *, Node *node) { node->join_keys.count = 1; }));
     EXPECT_TRUE(refuses([](TestQuery *, Node *node) { node->join_keys.first = 100; }));
+    // A bound without a filter, of columns that aren't there, and of another type.
+    EXPECT_TRUE(refuses([](TestQuery *, Node *node) { node->at_most = {0, 2}; }));
+    EXPECT_TRUE(refuses([](TestQuery *query, Node *node) {
+        node->filter = query->add_constant(Value::of(ValueType::boolean, 1));
+        node->at_least = {0, 1};
+    }));
+    EXPECT_TRUE(refuses([](TestQuery *query, Node *node) {
+        node->filter = query->add_constant(Value::of(ValueType::boolean, 1));
+        node->at_least = query->add_bound(0, 5);
+    }));
+    for (const auto &[probed, build] :
+         {std::pair(wide_column, wide_column), {integer_column, float_column}}) {
+        EXPECT_TRUE(refuses([probed, build](TestQuery *query, Node *node) {
+            node->filter = query->add_constant(Value::of(ValueType::boolean, 1));
+            node->at_least = query->add_bound(probed, build);
+        }));
+    }
     EXPECT_TRUE(refuses([](TestQuery *query, Node *) { query->outputs[0] = 1; }));
     EXPECT_TRUE(refuses([](TestQuery *query, Node *) { query->outputs[1] = 5; }));
     EXPECT_TRUE(refuses([](TestQuery *query, Node *) { query->outputs[2] = 5; }));

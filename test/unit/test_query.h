@@ -139,6 +139,15 @@ struct TestQuery {
         node.join_keys = {first, static_cast<std::uint32_t>(2 * keys.size())};
         return node;
     }
+    // Columns of the two sides that a join has as a bound.
+    Span add_bound(std::uint16_t probed, std::uint16_t build) {
+        const auto first = static_cast<std::uint32_t>(outputs.size());
+        outputs.insert(outputs.end(), {probed, build});
+        if (nodes.back().outputs.count == 0) {
+            nodes.back().outputs.first = first + 2;
+        }
+        return {first, 2};
+    }
     // The types of a node's columns; of a join's joined rows.
     std::vector<ValueType> columns_of(std::uint32_t number) const {
         const Node &node = nodes[number];

@@ -239,6 +239,25 @@ const char *problem_of_steps(const Query &query, const Node &node) noexcept {
 
 // ---- joins ------------------------------------------------------------------------------------------------
 
+const char *problem_of_bound(const Query &query, const Node &join, const Span &bound) noexcept {
+    if (bound.count == 0) {
+        return nullptr;
+    }
+    if (bound.count != 2 || !is_within(bound, query.output_count) || join.filter == no_step) {
+        return "a join has no such bound, or no filter";
+    }
+    const std::uint16_t *pair = query.outputs + bound.first;
+    if (pair[0] >= column_count(query, join.input) || pair[1] >= column_count(query, join.build)) {
+        return "a join's bound isn't a column of each side";
+    }
+    const ValueType type = column_type(query, join.input, pair[0]);
+    if (type != column_type(query, join.build, pair[1]) ||
+        (type != ValueType::int64 && type != ValueType::float64)) {
+        return "a join's bound is of two types, or of one that has none";
+    }
+    return nullptr;
+}
+
 const char *problem_of_join(const Query &query, const Node &node) noexcept {
     if (node.join < JoinKind::inner || node.join > JoinKind::anti_null) {
         return "a join is of no kind";
@@ -260,6 +279,11 @@ const char *problem_of_join(const Query &query, const Node &node) noexcept {
     for (std::uint32_t i = 0; i < node.outputs.count; ++i) {
         if (query.outputs[node.outputs.first + i] >= columns) {
             return "a join's output is no column that it has";
+        }
+    }
+    for (const Span &bound : {node.at_most, node.at_least}) {
+        if (const char *problem = problem_of_bound(query, node, bound)) {
+            return problem;
         }
     }
     if (node.join == JoinKind::anti_null && (node.join_keys.count != 2 || node.filter != no_step)) {

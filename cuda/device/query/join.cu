@@ -66,6 +66,8 @@ class Joiner {
            const Table &build, JoinTable &table)
         : call_(call), query_(query), data_(data), join_(join), probed_(probed), build_(build) {
         table.list_rows_by_key(call);
+        table.order_rows(call, bound_column(query, join.at_most, JoinSide::build),
+                         bound_column(query, join.at_least, JoinSide::build));
         table_ = table.side().view;
     }
 

@@ -19,6 +19,8 @@ constexpr std::uint32_t pairs_a_warp = 32 * pairs_a_lane;
 // A query can be cancelled each time that so many pieces have been listed.
 constexpr std::uint32_t pieces_a_wait = 32;
 
+constexpr std::uint32_t no_column = UINT32_MAX;
+
 struct MatchView {
     JoinTableView table;
     const ArrayColumn *columns;  // of the probed rows
@@ -27,32 +29,75 @@ struct MatchView {
     std::uint64_t most;     // matches that are wanted of a row
     std::uint32_t *firsts;  // the place of a row's first match. Null: all matches begin at 0
     std::uint64_t *counts;
+    // Of the probed rows, what the table's bounds are compared with; no_column: nothing.
+    std::uint32_t at_most;
+    std::uint32_t at_least;
 };
+
+// Matches of a row: places from `first` on.
+struct Matches {
+    std::uint64_t first;
+    std::uint64_t count;
+};
+
+// The first of the words, which ascend, from number `first` on that is greater than a word, or not less;
+// `end` where there is none.
+template <bool is_greater>
+__device__ std::uint64_t find_word(const std::uint64_t *words, std::uint64_t first, std::uint64_t end,
+                                   std::uint64_t word) {
+    while (first < end) {
+        const std::uint64_t middle = first + (end - first) / 2;
+        if (is_greater ? words[middle] <= word : words[middle] < word) {
+            first = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    return first;
+}
+
+__device__ Matches narrow(const MatchView &view, std::uint64_t row, Matches matches) {
+    std::uint64_t end = matches.first + matches.count;
+    if (view.table.lows != nullptr) {
+        const ArrayColumn column = view.columns[view.at_most];
+        end = is_null(column, row)
+                  ? matches.first
+                  : find_word<true>(view.table.lows, matches.first, end, bound_word(column, row));
+    }
+    if (view.table.reached != nullptr) {
+        const ArrayColumn column = view.columns[view.at_least];
+        matches.first = is_null(column, row) ? end
+                                             : find_word<false>(view.table.reached, matches.first, end,
+                                                                bound_word(column, row));
+    }
+    return {matches.first, end - matches.first};
+}
 
 __global__ void count_matches_kernel(const __grid_constant__ MatchView view) {
     const std::uint64_t row = plain_index();
     if (row >= view.rows) {
         return;
     }
-    std::uint64_t count = 0;
-    if (view.firsts == nullptr) {
-        count = view.table.rows;
+    Matches matches = {0, 0};
+    if (view.table.key_count == 0) {
+        matches.count = view.table.rows;
     } else {
         const RowKey key = {view.columns, view.key_columns, row};
-        std::uint32_t first = 0;
         if (!has_null(view.table, key)) {
             const KeySlot found = find_key(view.table, key);
             if (found.row != no_row && view.table.ends != nullptr) {
-                first = found.slot == 0 ? 0 : view.table.ends[found.slot - 1];
-                count = view.table.ends[found.slot] - first;
+                matches.first = found.slot == 0 ? 0 : view.table.ends[found.slot - 1];
+                matches.count = view.table.ends[found.slot] - matches.first;
             } else if (found.row != no_row) {
-                first = found.row;
-                count = 1;
+                matches = {found.row, 1};
             }
         }
-        view.firsts[row] = first;
     }
-    view.counts[row] = min(count, view.most);
+    matches = narrow(view, row, matches);
+    if (view.firsts != nullptr) {
+        view.firsts[row] = static_cast<std::uint32_t>(matches.first);
+    }
+    view.counts[row] = min(matches.count, view.most);
 }
 
 struct PairView {
@@ -116,14 +161,22 @@ JoinPairs::JoinPairs(const Call &call, const Query &query, const Node &join, con
     }
     const Buffer<ArrayColumn> columns = upload_columns(call, probed);
     const Buffer<std::uint32_t> key_columns = upload(call, keys);
-    firsts_ = call.buffer<std::uint32_t>(keys.empty() ? 0 : probed.rows);
+    const bool has_bounds = table.lows != nullptr || table.reached != nullptr;
+    firsts_ = call.buffer<std::uint32_t>(keys.empty() && !has_bounds ? 0 : probed.rows);
     offsets_ = call.buffer<std::uint64_t>(probed.rows + 1);
     call.fill(offsets_.data() + probed.rows, 0, sizeof(std::uint64_t));
     // Without a filter one match is as good as many, where it only matters whether there is one.
     const bool one_will_do = join.filter == no_step && !gives_build(join.join);
     const MatchView view = {
-        table,          columns.data(), key_columns.data(), probed.rows, one_will_do ? 1 : UINT64_MAX,
-        firsts_.data(), offsets_.data()};
+        .table = table,
+        .columns = columns.data(),
+        .key_columns = key_columns.data(),
+        .rows = probed.rows,
+        .most = one_will_do ? 1 : UINT64_MAX,
+        .firsts = firsts_.data(),
+        .counts = offsets_.data(),
+        .at_most = bound_column(query, join.at_most, JoinSide::probed).value_or(no_column),
+        .at_least = bound_column(query, join.at_least, JoinSide::probed).value_or(no_column)};
     count_matches_kernel<<<plain_blocks(probed.rows), plain_threads, 0, call.stream()>>>(view);
     device::check_launch("count_matches_kernel");
     device::exclusive_sums(call, static_cast<const std::uint64_t *>(offsets_.data()), offsets_.data(),

@@ -8,7 +8,7 @@ namespace gpu_engine::query::on_device {
 class JoinPairs {
   public:
     // Of tables with rows, which stay as long as this, as does what the view shows: the rows of each key are
-    // listed together there. Throws Failure.
+    // listed together there, in the order of the join's bounds. Throws Failure.
     JoinPairs(const Call &call, const Query &query, const Node &join, const Table &probed, const Table &build,
               const JoinTableView &table, std::uint64_t at_a_time);
 

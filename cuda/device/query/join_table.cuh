@@ -18,6 +18,17 @@ __device__ inline std::uint32_t words_of_key(ValueType type) {
     return type == ValueType::int128 ? 2 : 1;
 }
 
+__device__ inline bool is_null(const ArrayColumn &column, std::uint64_t row) {
+    return column.nulls != nullptr && (column.nulls[row / 64] >> (row % 64) & 1) != 0;
+}
+
+// A word that has the order of an integer column's values, or of a float column's.
+__device__ inline std::uint64_t bound_word(const ArrayColumn &column, std::uint64_t row) {
+    const std::uint64_t word = column.values[row];
+    return column.type == ValueType::float64 ? order_of_float(float_of_bits(word))
+                                             : order_of_integer(static_cast<std::int64_t>(word));
+}
+
 // Columns of rows as keys: word `word` of key `key` of a row.
 struct RowKey {
     const ArrayColumn *columns;
@@ -26,8 +37,7 @@ struct RowKey {
 
     __device__ ValueType type(std::uint32_t key) const { return columns[numbers[key]].type; }
     __device__ bool is_null(std::uint32_t key) const {
-        const std::uint64_t *nulls = columns[numbers[key]].nulls;
-        return nulls != nullptr && (nulls[row / 64] >> (row % 64) & 1) != 0;
+        return on_device::is_null(columns[numbers[key]], row);
     }
     __device__ std::uint64_t word(std::uint32_t key, std::uint32_t word) const {
         const ArrayColumn &column = columns[numbers[key]];

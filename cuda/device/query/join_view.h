@@ -36,6 +36,11 @@ struct JoinTableView {
     // the slot before. Null where no key has two rows.
     const std::uint32_t *ends;
     const std::uint32_t *rows_by_slot;
+    // By place among `rows_by_slot`, of joins with bounds; null: there is no such bound. What must be at most
+    // the probed row's word, which ascends, and the greatest so far of what must be at least that. Both of
+    // the rows of the same slot.
+    const std::uint64_t *lows;
+    const std::uint64_t *reached;
 };
 
 inline constexpr std::uint64_t free_slot = UINT64_MAX;

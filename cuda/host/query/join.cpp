@@ -98,6 +98,10 @@ JoinProbe::JoinProbe(MemoryBudget &budget, const Workers &workers, const JoinTab
       joined_(budget, table),
       key_rooms_(
           make_rooms(budget, plan_.key_types, std::vector<bool>(plan_.key_types.size(), true), &key_memory_)),
+      bound_rooms_(make_rooms(budget, {ValueType::int64, ValueType::int64},
+                              {plan_.at_most.has_value(), plan_.at_least.has_value()}, &bound_memory_)),
+      bounds_{{budget, plan_.has_bounds() ? query_tile_rows : 0},
+              {budget, plan_.has_bounds() ? query_tile_rows : 0}},
       keys_(budget, std::uint64_t{plan_.key_words} * query_tile_rows),
       matches_(budget, query_tile_rows),
       rows_(budget, query_tile_rows) {
@@ -147,6 +151,37 @@ void JoinProbe::find_matches(TileInput &input) {
     for (std::uint32_t i = 0; has_nulls && i < count; ++i) {
         if (nulls[i] != 0) {
             matches_[i] = {0, 0};
+        }
+    }
+    if (plan_.has_bounds() && !table_.is_unique()) {
+        narrow_matches(input);
+    }
+}
+
+// Reads a bound of the probed rows. Rows where it is NULL have no matches.
+void JoinProbe::read_bound(TileInput &input, const JoinBound &bound, int number) {
+    const Vector vector = input.load(bound.probed, bound_rooms_[static_cast<std::size_t>(number)]);
+    std::int64_t *to = bounds_[number].data();
+    for (std::uint32_t i = 0; i < input.count(); ++i) {
+        to[i] = bound.type == ValueType::float64 ? bound_of(vector.as<double>()[i])
+                                                 : bound_of(vector.as<std::int64_t>()[i]);
+        if (vector.nulls != nullptr && vector.nulls[i] != 0) {
+            matches_[i] = {0, 0};
+        }
+    }
+}
+
+// Leaves the matches that are within the join's bounds.
+void JoinProbe::narrow_matches(TileInput &input) {
+    if (plan_.at_most) {
+        read_bound(input, *plan_.at_most, 0);
+    }
+    if (plan_.at_least) {
+        read_bound(input, *plan_.at_least, 1);
+    }
+    for (std::uint32_t i = 0; i < input.count(); ++i) {
+        if (matches_[i].first < matches_[i].end) {
+            matches_[i] = table_.narrow(matches_[i], bounds_[0][i], bounds_[1][i]);
         }
     }
 }

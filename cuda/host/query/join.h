@@ -104,6 +104,8 @@ class JoinProbe {
 
   private:
     void find_matches(TileInput &input);
+    void read_bound(TileInput &input, const JoinBound &bound, int number);
+    void narrow_matches(TileInput &input);
     void leave_probed(TileInput &input);
     void pair_each(TileInput &input);
     void pair_unmatched(std::uint32_t count);
@@ -178,6 +180,10 @@ class JoinProbe {
     JoinedTile joined_;
     Buffer<char> key_memory_;
     std::vector<VectorRoom> key_rooms_;
+    // What the join's bounds are compared with: at_most, at_least.
+    Buffer<char> bound_memory_;
+    std::vector<VectorRoom> bound_rooms_;
+    Buffer<std::int64_t> bounds_[2];
     Buffer<std::uint64_t> keys_;
     Buffer<JoinMatches> matches_;
     Buffer<std::uint64_t> rows_;  // of the table, by pair

@@ -18,6 +18,15 @@ JoinPlan::JoinPlan(const query::Query &its_query, const query::Node &join)
         key_types.push_back(probed_types[pair[0]]);
         key_words += query::words_of(key_types.back());
     }
+    const auto read_bound = [&](const query::Span &bound) -> std::optional<JoinBound> {
+        if (bound.count == 0) {
+            return std::nullopt;
+        }
+        const std::uint16_t *pair = its_query.outputs + bound.first;
+        return JoinBound{pair[0], pair[1], probed_types[pair[0]]};
+    };
+    at_most = read_bound(join.at_most);
+    at_least = read_bound(join.at_least);
     for (const std::uint32_t column : outputs) {
         is_taken[column] = true;
     }

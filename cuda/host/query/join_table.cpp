@@ -56,7 +56,7 @@ struct JoinTable::Bounds {
 
 JoinTable::JoinTable(MemoryBudget &budget, const Workers &workers, const query::Query &query,
                      const query::Node &join, const RowParts &rows)
-    : plan_(query, join), columns_(plan_.build.types.size()) {
+    : plan_(query, join), bounds_(plan_), columns_(plan_.build.types.size()) {
     std::vector<Piece> pieces;
     for (const QueryRows &part : rows.parts) {
         for (std::uint64_t first = 0; first < part.count(); first += piece_rows) {
@@ -143,6 +143,7 @@ void JoinTable::lay_out(const Bounds &bounds) {
 void JoinTable::write_row(const std::uint64_t *from, std::uint64_t row) {
     std::uint64_t *to = records_.data() + row * record_words_;
     write_keys(from, to);
+    bounds_.note(from, row);
     if (has_nulls_) {
         std::uint64_t *nulls = to + plan_.key_words;
         std::fill_n(nulls, query::null_words(static_cast<std::uint32_t>(kept_.size())), 0);
@@ -232,17 +233,42 @@ void JoinTable::for_records(const Piece &piece, Visit visit) const {
                           });
 }
 
+void JoinTable::fill_without_keys(MemoryBudget &budget, const Workers &workers,
+                                  const std::vector<Piece> &pieces) {
+    keyed_rows_ = rows_;
+    is_unique_ = rows_ <= 1;
+    records_ = Buffer<std::uint64_t>(budget, rows_ * record_words_);
+    bounds_.begin(budget, rows_);
+    Buffer<Entry> entries(budget, bounds_.has_any() ? rows_ : 0);
+    workers.for_pieces(pieces.size(), 1, [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t piece = begin; piece < end; ++piece) {
+            std::uint64_t row = pieces[piece].at;
+            for_records(pieces[piece], [&](const std::uint64_t *from) {
+                if (bounds_.has_any()) {
+                    entries[row++] = {0, from};
+                } else {
+                    write_row(from, row++);
+                }
+            });
+        }
+    });
+    if (!bounds_.has_any()) {
+        return;
+    }
+    workers.sort(entries.data(), entries.data() + rows_, [this](const Entry &a, const Entry &b) {
+        return bounds_.order_of(a.record) < bounds_.order_of(b.record);
+    });
+    workers.for_pieces(rows_, piece_rows, [&](std::uint64_t first, std::uint64_t end) {
+        for (std::uint64_t row = first; row < end; ++row) {
+            write_row(entries[row].record, row);
+        }
+    });
+    bounds_.finish(0, rows_);
+}
+
 void JoinTable::fill(MemoryBudget &budget, const Workers &workers, const std::vector<Piece> &pieces) {
     if (plan_.build_keys.empty()) {
-        keyed_rows_ = rows_;
-        records_ = Buffer<std::uint64_t>(budget, rows_ * record_words_);
-        workers.for_pieces(pieces.size(), 1, [&](std::uint64_t begin, std::uint64_t end) {
-            for (std::uint64_t piece = begin; piece < end; ++piece) {
-                std::uint64_t row = pieces[piece].at;
-                for_records(pieces[piece], [&](const std::uint64_t *from) { write_row(from, row++); });
-            }
-        });
-        is_unique_ = rows_ <= 1;
+        fill_without_keys(budget, workers, pieces);
         return;
     }
     // Codes by row, and how many of each piece are of each part; behind these, those without a key.
@@ -294,6 +320,7 @@ void JoinTable::fill(MemoryBudget &budget, const Workers &workers, const std::ve
     keyed_rows_ = part_begin[no_part];
     rows_ = query::keeps_build(plan_.kind) ? rows_ : keyed_rows_;
     records_ = Buffer<std::uint64_t>(budget, rows_ * record_words_);
+    bounds_.begin(budget, rows_);
     directory_ = Buffer<std::uint64_t>(budget, slots_ + 1);
     directory_[0] = 0;
     std::atomic<bool> is_unique{true};
@@ -384,6 +411,9 @@ bool JoinTable::fill_part(MemoryBudget &budget, std::uint32_t part, const Buffer
         std::uint64_t tags = 0;
         if (slot_end - begin > 1) {
             is_unique &= order_slot(ordered.data() + (begin - first), ordered.data() + (slot_end - first));
+            if (bounds_.has_any()) {
+                order_by_bounds(ordered.data() + (begin - first), ordered.data() + (slot_end - first));
+            }
         }
         for (std::uint64_t row = begin; row < slot_end; ++row) {
             if (row + entries_ahead < end) {
@@ -392,10 +422,23 @@ bool JoinTable::fill_part(MemoryBudget &budget, std::uint32_t part, const Buffer
             tags |= tag_of(ordered[row - first].code);
             write_row(ordered[row - first].record, row);
         }
+        if (bounds_.has_any()) {
+            finish_bounds(begin, slot_end);
+        }
         places[slot] = slot_end << tag_bits | tags;
         begin = slot_end;
     }
     return is_unique;
+}
+
+// By code, then by key; `keys` has room for two keys.
+int JoinTable::compare_entries(const Entry &one, const Entry &other, std::uint64_t *keys) const {
+    if (one.code != other.code) {
+        return one.code < other.code ? -1 : 1;
+    }
+    write_keys(one.record, keys);
+    write_keys(other.record, keys + plan_.key_words);
+    return compare_keys(keys, keys + plan_.key_words);
 }
 
 // Puts entries with equal keys of a slot together. Returns whether there are none.
@@ -405,19 +448,37 @@ bool JoinTable::order_slot(Entry *first, Entry *end) const {
         return false;
     }
     std::vector<std::uint64_t> keys(2 * plan_.key_words);
-    const auto compare = [&](const Entry &a, const Entry &b) {
-        if (a.code != b.code) {
-            return a.code < b.code ? -1 : 1;
-        }
-        write_keys(a.record, keys.data());
-        write_keys(b.record, keys.data() + plan_.key_words);
-        return compare_keys(keys.data(), keys.data() + plan_.key_words);
-    };
+    const auto compare = [&](const Entry &a, const Entry &b) { return compare_entries(a, b, keys.data()); };
     if (!std::all_of(first + 1, end, [&](const Entry &entry) { return compare(*first, entry) == 0; })) {
         std::sort(first, end, [&](const Entry &a, const Entry &b) { return compare(a, b) < 0; });
     }
     return std::adjacent_find(first, end,
                               [&](const Entry &a, const Entry &b) { return compare(a, b) == 0; }) == end;
+}
+
+// Puts the entries of each key of a slot into the order of the bounds.
+void JoinTable::order_by_bounds(Entry *first, Entry *end) const {
+    std::vector<std::uint64_t> keys(2 * plan_.key_words);
+    while (first < end) {
+        Entry *const end_of_key = std::find_if(first + 1, end, [&](const Entry &entry) {
+            return compare_entries(*first, entry, keys.data()) != 0;
+        });
+        std::sort(first, end_of_key, [this](const Entry &a, const Entry &b) {
+            return bounds_.order_of(a.record) < bounds_.order_of(b.record);
+        });
+        first = end_of_key;
+    }
+}
+
+void JoinTable::finish_bounds(std::uint64_t first, std::uint64_t end) noexcept {
+    while (first < end) {
+        std::uint64_t end_of_key = first + 1;
+        while (end_of_key < end && compare_keys(record(first), record(end_of_key)) == 0) {
+            ++end_of_key;
+        }
+        bounds_.finish(first, end_of_key);
+        first = end_of_key;
+    }
 }
 
 // ---- finding ----------------------------------------------------------------------------------------------

@@ -8,17 +8,11 @@
 #include <vector>
 
 #include "host/parallel.h"
-#include "host/query/join_plan.h"
+#include "host/query/join_bounds.h"
 #include "host/query/load_words.h"
 #include "host/query/rows.h"
 
 namespace gpu_engine::host {
-
-// Rows of the table from `first` on, those before `end`.
-struct JoinMatches {
-    std::uint64_t first;
-    std::uint64_t end;
-};
 
 class JoinTable {
   public:
@@ -37,6 +31,11 @@ class JoinTable {
 
     // Finds the rows of `count` keys, which lie one behind the other. Without keys those are all rows.
     void find(const std::uint64_t *keys, std::uint32_t count, JoinMatches *matches) const;
+
+    // Leaves the rows that may match by the join's bounds, which bound_of gives of the probed row's values.
+    JoinMatches narrow(JoinMatches matches, std::int64_t at_most, std::int64_t at_least) const noexcept {
+        return bounds_.narrow(matches, at_most, at_least);
+    }
 
     static constexpr std::uint64_t no_row = UINT64_MAX;
     // A column of the build side of rows, row_of(i); it is NULL of no_row.
@@ -77,7 +76,11 @@ class JoinTable {
     void list_key(std::uint64_t key) noexcept;
     bool fill_part(MemoryBudget &budget, std::uint32_t part, const Buffer<Entry> &entries,
                    std::uint64_t first, std::uint64_t end);
+    int compare_entries(const Entry &one, const Entry &other, std::uint64_t *keys) const;
     bool order_slot(Entry *first, Entry *end) const;
+    void fill_without_keys(MemoryBudget &budget, const Workers &workers, const std::vector<Piece> &pieces);
+    void order_by_bounds(Entry *first, Entry *end) const;
+    void finish_bounds(std::uint64_t first, std::uint64_t end) noexcept;
     void write_row(const std::uint64_t *from, std::uint64_t row);
     int compare_keys(const std::uint64_t *one, const std::uint64_t *other) const noexcept;
     JoinMatches find_among_many(std::uint64_t first, std::uint64_t end, std::uint64_t code,
@@ -94,6 +97,7 @@ class JoinTable {
     }
 
     JoinPlan plan_;
+    JoinBounds bounds_;
     bool has_rows_ = false;
     bool has_null_key_ = false;
     bool is_unique_ = true;

@@ -11,7 +11,7 @@
 namespace gpu_engine::protocol {
 
 // Rises with every change of these headers that a peer could notice.
-inline constexpr std::uint32_t version = 39;
+inline constexpr std::uint32_t version = 40;
 inline constexpr std::uint32_t magic = 0x53504750;  // "PGPS"
 inline constexpr std::size_t max_message = 8192;
 inline constexpr std::size_t max_runs = 64;  // most runs of a request

@@ -325,6 +325,24 @@ static bool has_key(const RelOptInfo *join, JoinType type, const List *clauses) 
     return false;
 }
 
+// Does a condition compare the sides by their order, so that most pairs needn't be looked at?
+static bool has_bound(const EnginePlan &join) {
+    ListCell *cell;
+    foreach (cell, join.clauses) {
+        const auto *info = lfirst_node(RestrictInfo, cell);
+        if (!IsA(info->clause, OpExpr) || bms_is_empty(info->left_relids) || bms_is_empty(info->right_relids))
+            continue;
+        const int strategy = strategy_of(reinterpret_cast<const OpExpr *>(info->clause)->opno);
+        const Relids probed = join.probed->relation->relids;
+        const Relids build = join.build->relation->relids;
+        if (strategy != 0 && strategy != BTEqualStrategyNumber && strategy != kNotEqualStrategy &&
+            ((bms_is_subset(info->left_relids, probed) && bms_is_subset(info->right_relids, build)) ||
+             (bms_is_subset(info->left_relids, build) && bms_is_subset(info->right_relids, probed))))
+            return true;
+    }
+    return false;
+}
+
 // How many nodes of the engine's it takes at most: computing is a node of its own behind tables and joins,
 // and groups are an aggregate and what is computed of it, as windows are between what is computed.
 static int count_nodes(const EnginePlan &plan) {
@@ -346,7 +364,8 @@ static bool consider_pair(KeptPlans *kept, const EnginePlan &join) {
     if (count_nodes(probed) + count_nodes(build) > kMaxNodes)
         return false;
     if (!has_key(join.relation, join.type, join.clauses)) {
-        const double pairs = probed.expected_rows * build.expected_rows;
+        const double all_pairs = probed.expected_rows * build.expected_rows;
+        const double pairs = has_bound(join) ? Min(all_pairs, join.expected_rows) : all_pairs;
         if (pairs > kMaxPairs)
             return false;
         operators += pairs * kPairOperators;

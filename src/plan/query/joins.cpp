@@ -28,9 +28,8 @@ uint16 compile_conditions(Compiler *compiler, const List *conditions) {
 
 namespace {
 
-// A condition of a join that may be an equality of the two sides.
-struct Equality {
-    Expr *clause;
+// A condition of a join that compares the two sides.
+struct SideComparison {
     Comparison comparison;
     List *sides;  // of the probed side, and of the build side
 };
@@ -53,23 +52,22 @@ static bool is_of(const Node *expression, const Bitmapset *side) {
     return tables != nullptr && bms_is_subset(tables, side);
 }
 
-static bool read_equality(Expr *condition, const Bitmapset *probed, const Bitmapset *build,
-                          Equality *equality) {
+static bool read_comparison(const Expr *condition, const Bitmapset *probed, const Bitmapset *build,
+                            SideComparison *result) {
     if (!IsA(condition, OpExpr))
         return false;
     const auto *clause = reinterpret_cast<const OpExpr *>(condition);
-    if (list_length(clause->args) != 2 || strategy_of(clause->opno) != BTEqualStrategyNumber)
+    if (list_length(clause->args) != 2 || strategy_of(clause->opno) == 0)
         return false;
     auto *left = static_cast<Node *>(linitial(clause->args));
     auto *right = static_cast<Node *>(lsecond(clause->args));
     const bool is_turned = is_of(left, build) && is_of(right, probed);
     if (!is_turned && !(is_of(left, probed) && is_of(right, build)))
         return false;
-    const Oid equal = is_turned ? get_commutator(clause->opno) : clause->opno;
-    *equality = {condition,
-                 {BTEqualStrategyNumber, equal, clause->inputcollid},
-                 is_turned ? list_make2(right, left) : list_make2(left, right)};
-    return OidIsValid(equal);
+    const Oid operator_oid = is_turned ? get_commutator(clause->opno) : clause->opno;
+    *result = {{OidIsValid(operator_oid) ? strategy_of(operator_oid) : 0, operator_oid, clause->inputcollid},
+               is_turned ? list_make2(right, left) : list_make2(left, right)};
+    return result->comparison.strategy != 0;
 }
 
 // Another side's value, whose step isn't one of the program.
@@ -100,26 +98,43 @@ static bool with_side(Sides *sides, int side, Work work) {
     return result;
 }
 
-// Makes the equality a key. False: it can't be one, and is left to the filter.
-static bool add_key(Sides *sides, const Equality &equality) {
+// Have values the order of the engine's numbers?
+static bool may_be_bound(const Value &value) {
+    switch (value.kind) {
+        case Kind::Integer:
+        case Kind::Decimal:
+        case Kind::Date:
+        case Kind::Timestamp:
+            return value.type == ValueType::int64;
+        case Kind::Float:
+            return value.type == ValueType::float64;
+        default:
+            return false;
+    }
+}
+
+// Makes what is compared a key of both sides. False: it can't be one, and is left to the filter.
+static bool add_key(Sides *sides, const SideComparison &pair) {
     Compiler *compiler = sides->compiler;
+    const bool is_equality = pair.comparison.strategy == BTEqualStrategyNumber;
     Value values[2];
     Value made[2];
     for (int side = 0; side < 2; side++)
         with_side(sides, side, [&] {
-            values[side] = compile(compiler, static_cast<const Expr *>(list_nth(equality.sides, side)));
+            values[side] = compile(compiler, static_cast<const Expr *>(list_nth(pair.sides, side)));
             return true;
         });
     for (int side = 0; side < 2 && !is_refused(compiler); side++)
         with_side(sides, side, [&] {
             Value both_sides[2] = {values[0], values[1]};
             both_sides[1 - side] = stand_in(compiler, values[1 - side]);
-            make_comparable(compiler, equality.comparison, equality.sides, &both_sides[0], &both_sides[1]);
+            make_comparable(compiler, pair.comparison, pair.sides, &both_sides[0], &both_sides[1]);
             made[side] = both_sides[side];
             return true;
         });
     const bool is_key = !is_refused(compiler) && made[0].type == made[1].type && !values[0].is_null &&
-                        !values[1].is_null && sides->count < engine::max_keys;
+                        !values[1].is_null && sides->count < engine::max_keys &&
+                        (is_equality || (may_be_bound(made[0]) && may_be_bound(made[1])));
     compiler->refusal = {};
     if (!is_key)
         return false;
@@ -127,6 +142,33 @@ static bool add_key(Sides *sides, const Equality &equality) {
         sides->keys[side][sides->count] = made[side].step;
     sides->count++;
     return true;
+}
+
+// The bound that a comparison, which stays in the filter, gives the build side's rows, if it has none yet.
+static std::optional<uint32> *bound_of(int strategy, CompiledNode *join) {
+    switch (strategy) {
+        case BTGreaterStrategyNumber:
+        case BTGreaterEqualStrategyNumber:
+            return join->at_most ? nullptr : &join->at_most;
+        case BTLessStrategyNumber:
+        case BTLessEqualStrategyNumber:
+            return join->at_least ? nullptr : &join->at_least;
+        default:
+            return nullptr;
+    }
+}
+
+static void add_bounds(Sides *sides, const List *conditions, const Bitmapset *probed, const Bitmapset *build,
+                       CompiledNode *join) {
+    ListCell *cell;
+    foreach (cell, conditions) {
+        SideComparison pair;
+        if (!read_comparison(static_cast<const Expr *>(lfirst(cell)), probed, build, &pair))
+            continue;
+        std::optional<uint32> *bound = bound_of(pair.comparison.strategy, join);
+        if (bound != nullptr && add_key(sides, pair))
+            *bound = sides->count - 1;
+    }
 }
 
 // NULL on the build side equals nothing, and nothing of it is put into a hash table.
@@ -176,11 +218,14 @@ static void compile_join(Compiler *compiler, const QueryTree &tree, int number, 
     if (join.kind == TreeKind::Append)
         add_unmatched_key(&sides);
     foreach (cell, join.pairs) {
-        auto *pair = static_cast<Expr *>(lfirst(cell));
-        Equality equality;
-        if (!read_equality(pair, probed, build, &equality) || !add_key(&sides, equality))
-            others = lappend(others, pair);
+        auto *condition = static_cast<Expr *>(lfirst(cell));
+        SideComparison pair;
+        if (!read_comparison(condition, probed, build, &pair) ||
+            pair.comparison.strategy != BTEqualStrategyNumber || !add_key(&sides, pair))
+            others = lappend(others, condition);
     }
+    own->equal_keys = sides.count;
+    add_bounds(&sides, others, probed, build, own);
     for (int side = 0; side < 2; side++) {
         below[side]->keys = sides.keys[side];
         below[side]->key_count = sides.count;

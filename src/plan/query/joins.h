@@ -1,6 +1,8 @@
 // Joins: what the engine computes of the rows of each node of a query's tree (tree.h), below the aggregate.
 #pragma once
 
+#include <optional>
+
 #include "plan/query/expression.h"
 #include "plan/query/tree.h"
 
@@ -18,6 +20,11 @@ struct CompiledNode {
     // Of a join: which pairs of rows with equal keys match.
     NodeSteps pairs;
     uint16 match;  // no_step: all
+    // Of a join: how many of the two sides' keys are to be equal, and which of the others bound the build
+    // side's (engine::Node).
+    uint32 equal_keys;
+    std::optional<uint32> at_most;
+    std::optional<uint32> at_least;
     // Of groups (nested_groups.h), which take the conditions of the node below along.
     const CompiledGroups *groups;
 };

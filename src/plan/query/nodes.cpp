@@ -253,12 +253,17 @@ static void add_join(Building *building, int number) {
     join.outputs = {building->outputs.count, given.count};
     for (uint32 i = 0; i < given.count; i++)
         append(&building->outputs, place_in_both(given.sources[i]));
-    const uint32 keys = compiled.nodes[node.probed].key_count;
-    join.join_keys = {building->outputs.count, 2 * keys};
-    for (uint32 i = 0; i < keys; i++) {
+    const uint32 first_key = building->outputs.count;
+    for (uint32 i = 0; i < compiled.nodes[node.probed].key_count; i++) {
         append(&building->outputs, static_cast<uint16>(probed.keys[i]));
         append(&building->outputs, static_cast<uint16>(build.keys[i]));
     }
+    const auto pair_of = [first_key](const std::optional<uint32> &key) {
+        return key ? engine::Span{first_key + 2 * *key, 2} : engine::Span{first_key, 0};
+    };
+    join.join_keys = {first_key, 2 * own.equal_keys};
+    join.at_most = pair_of(own.at_most);
+    join.at_least = pair_of(own.at_least);
     join.expected_rows = static_cast<uint64>(Max(node.rows, 1.0));
     building->number[number] = add_node(building, join);
 }

@@ -223,6 +223,11 @@ struct Node {
     // join: elements of `outputs`, two a key: a column of the probed side, and one of the build side, by its
     // number there, of the same type. Without keys all pairs are looked at.
     Span join_keys;
+    // join: two elements of `outputs`, or none: a column of the probed side and one of the build side, by its
+    // number there, both int64 or both float64. The filter is true of no pair whose build column is greater
+    // (less) than the probed one, or is NULL, or whose probed one is: such pairs needn't be looked at.
+    Span at_most;
+    Span at_least;
     Span accumulators;             // aggregate, window
     Span sort_keys;                // sort, window
     std::uint32_t partition_keys;  // window: rows that are equal by so many of the first sort keys are one
