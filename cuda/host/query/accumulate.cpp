@@ -1,6 +1,7 @@
 #include "host/query/accumulate.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "host/query/order_words.h"
 
@@ -285,6 +286,17 @@ bool Accumulating::add_floats_by_tile(const AccumulatorPlan &accumulator, const 
     const std::uint32_t *numbers = numbers_;
     const bool is_one = groups_ == 1;
     FloatChunks::Span span;
+    bool has_place = true;
+    const auto place = [&](std::uint32_t group, query::FloatParts parts) {
+        const std::uint64_t size = query::magnitude(parts.mantissa);
+        const std::int32_t below = scale.base - parts.exponent;
+        if (parts.exponent + 64 - query::leading_zeros(size) > end ||
+            (below > 0 && (below > 63 || (size & ((std::uint64_t(1) << below) - 1)) != 0))) {
+            has_place = false;
+            return;
+        }
+        query::add_parts(finder_.table().record(group) + accumulator.word, scale, parts);
+    };
     const auto add_all = [&](auto counts) {
         for (std::uint32_t i = 0; i < count; ++i) {
             if (!counts(i)) {
@@ -298,23 +310,15 @@ bool Accumulating::add_floats_by_tile(const AccumulatorPlan &accumulator, const 
             }
         }
     };
-    if (counted == nullptr) {
+    if (is_one && slices_.take(values, count, counted)) {
+        slices_.add_up([&](query::FloatParts parts) { place(0, parts); },
+                       [&](double value) { chunks_.add(0, value, &span); });
+    } else if (counted == nullptr) {
         add_all([](std::uint32_t) { return true; });
     } else {
         add_all([counted](std::uint32_t i) { return counted[i] != 0; });
     }
-    bool has_place = true;
-    chunks_.take(static_cast<std::uint32_t>(groups_), span,
-                 [&](std::uint32_t group, query::FloatParts parts) {
-                     const std::uint64_t size = query::magnitude(parts.mantissa);
-                     const std::int32_t below = scale.base - parts.exponent;
-                     if (parts.exponent + 64 - query::leading_zeros(size) > end ||
-                         (below > 0 && (below > 63 || (size & ((std::uint64_t(1) << below) - 1)) != 0))) {
-                         has_place = false;
-                         return;
-                     }
-                     query::add_parts(finder_.table().record(group) + accumulator.word, scale, parts);
-                 });
+    chunks_.take(static_cast<std::uint32_t>(groups_), span, place);
     return has_place;
 }
 
@@ -414,6 +418,11 @@ void Accumulating::mark_seen(std::int32_t bit, std::uint32_t count, const std::u
         for (std::uint32_t group = 0; group < groups_; ++group) {
             finder_.table().record(group)[word] |= row_counts_[group] > 0 ? mask : 0;
         }
+        return;
+    }
+    if (groups_ == 1 && counted != nullptr) {
+        const bool is_any = std::memchr(counted, 1, count) != nullptr;
+        finder_.table().record(0)[word] |= is_any ? mask : 0;
         return;
     }
     // Those that take all rows are marked together.

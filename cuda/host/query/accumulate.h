@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "host/query/float_chunks.h"
+#include "host/query/float_slices.h"
 #include "host/query/group_finder.h"
 #include "host/query/value_bits.h"
 
@@ -96,6 +97,7 @@ class Accumulating {
     Buffer<std::uint64_t> set_keys_;  // of a tile's values: the keys, three words each, and then their hashes
     std::uint64_t row_counts_[few_groups];
     FloatChunks chunks_;
+    FloatSlices slices_;
 };
 
 }  // namespace gpu_engine::host
