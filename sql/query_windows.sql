@@ -257,6 +257,35 @@ SELECT place, id, sum(price) OVER (PARTITION BY place ORDER BY id) FROM some JOI
 SELECT DISTINCT ON (device) device, id, at FROM some ORDER BY device, at DESC, id
 SELECT day, max(n), sum(gap) FROM (SELECT day, row_number() OVER (PARTITION BY day ORDER BY id) AS n, id - lag(id) OVER (PARTITION BY device ORDER BY id) AS gap FROM some) AS r GROUP BY 1
 $list$, 'some', members)) AS c;
+-- No more rows leave than LIMIT takes: the first ones by columns, expressions and functions of windows, or any.
+EXPLAIN (COSTS OFF) SELECT id, device, rank() OVER (PARTITION BY device ORDER BY at, id) AS r FROM reading ORDER BY r DESC, id LIMIT 5;
+EXPLAIN (COSTS OFF) SELECT id, at - lag(at) OVER (PARTITION BY device ORDER BY at, id) FROM reading ORDER BY id LIMIT 5;
+SELECT * FROM compare_all($list$
+SELECT id, device, rank() OVER (PARTITION BY device ORDER BY at, id) AS r FROM reading ORDER BY r DESC, id LIMIT 5
+SELECT array_agg(id) FROM (SELECT id, rank() OVER (PARTITION BY device ORDER BY at, id) AS r FROM reading ORDER BY r DESC, id LIMIT 30) AS s
+SELECT array_agg(id) FROM (SELECT id, at - lag(at) OVER (PARTITION BY device ORDER BY at, id) FROM reading ORDER BY price NULLS FIRST, id DESC LIMIT 30 OFFSET 7) AS s
+SELECT array_agg(id) FROM (SELECT id, sum(price) OVER (PARTITION BY name ORDER BY id) AS total FROM reading ORDER BY total DESC NULLS LAST, id LIMIT 30) AS s
+SELECT array_agg(id) FROM (SELECT id, first_value(note) OVER (PARTITION BY device ORDER BY id) AS f, lag(value) OVER (ORDER BY id) AS l FROM reading ORDER BY f DESC, l, id LIMIT 30) AS s
+SELECT id, price - lag(price) OVER (ORDER BY id) AS change FROM reading ORDER BY change DESC NULLS LAST, id LIMIT 9
+SELECT id, row_number() OVER (ORDER BY id), id % 7 FROM reading ORDER BY id % 7, day + 1 DESC, id LIMIT 9
+SELECT count(n) FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM reading LIMIT 12) AS s
+SELECT count(a), count(DISTINCT id) FROM (SELECT id, avg(price) OVER (PARTITION BY device) AS a FROM reading LIMIT 12 OFFSET 4995) AS s
+SELECT id, row_number() OVER (ORDER BY id) FROM reading ORDER BY id LIMIT 0
+SELECT id, row_number() OVER (ORDER BY id) FROM reading WHERE id < 10 ORDER BY id LIMIT 100
+SELECT DISTINCT device, count(*) OVER (PARTITION BY device) FROM reading ORDER BY 2 DESC, 1 LIMIT 3
+SELECT id, rank() OVER (ORDER BY device) FROM reading ORDER BY 2 FETCH FIRST 3 ROWS WITH TIES
+SELECT * FROM (SELECT id, device, row_number() OVER (PARTITION BY device ORDER BY id) AS n FROM reading ORDER BY id LIMIT 50) AS s WHERE n = 1
+SELECT * FROM (SELECT id, device, row_number() OVER (PARTITION BY device ORDER BY id) AS n FROM reading) AS s WHERE n <= 2 ORDER BY n DESC, id LIMIT 5
+SELECT device, count(*), rank() OVER (ORDER BY count(*) DESC, device) FROM reading GROUP BY 1 ORDER BY 3 LIMIT 4
+SELECT place, id, sum(price) OVER (PARTITION BY place ORDER BY id) FROM reading JOIN device USING (device) ORDER BY place DESC, id LIMIT 6
+SELECT id, row_number() OVER (ORDER BY id), generate_series(1, 2) FROM reading ORDER BY 1, 3 LIMIT 5
+$list$);
+PREPARE first_ranks(int) AS SELECT id, rank() OVER (PARTITION BY device ORDER BY at, id) AS r FROM reading ORDER BY r DESC, id LIMIT $1;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE first_ranks(3);
+EXECUTE first_ranks(0);
+DEALLOCATE first_ranks;
+RESET plan_cache_mode;
 
 DROP FUNCTION compare, compare_all, who_answers, answer_of;
 DROP TABLE reading, device, divided, heir, heir_1;

@@ -105,8 +105,16 @@ static bool are_functions_numbers(const List *functions) {
     return true;
 }
 
+static bool is_sorted_by_functions(const GivenRows &given) {
+    for (int i = 0; i < count_items(given.order); i++)
+        if (order_item(given.order, i).result >= list_length(given.row))
+            return true;
+    return false;
+}
+
 static bool may_be_late(const GivenRows &given) {
-    return given.windows == NIL ? given.count != kAllSorted : are_functions_numbers(given.functions);
+    return given.windows == NIL ? given.count != kAllSorted
+                                : are_functions_numbers(given.functions) && !is_sorted_by_functions(given);
 }
 
 static bool make_given_query(const TableAggregate &table, const IndexOptInfo *index, AggregateQuery *query,
@@ -170,7 +178,7 @@ double expect_given(const TableAggregate &table) {
     const GivenRows &given = *table.given;
     double rows = table.input->rows;
     if (given.windows != NIL)
-        return clamp_row_est(Min(rows, given.expected));
+        rows = Min(rows, given.expected);
     if (given.count > 0)
         rows = Min(rows, static_cast<double>(given.count));
     else if (given.limits != NIL)
@@ -464,17 +472,22 @@ static List *find_limits(const Query *query) {
     return query->limitOffset == nullptr ? limits : lappend(limits, query->limitOffset);
 }
 
-static const char *refuse_first_rows(PlannerInfo *root, const RelOptInfo *input, const GivenRows &given) {
-    const Query *query = root->parse;
-    if (query->hasTargetSRFs)
-        return "a function returns a set";
+const char *read_limit(const Query *query, GivenRows *given) {
+    given->count = wanted_rows(query);
+    given->limits = find_limits(query);
     if (query->limitOption != LIMIT_OPTION_COUNT)
         return "rows that are equal to the last one are wanted, too";
-    if (given.count == 0 && given.limits == NIL)
+    if (given->count == 0 && given->limits == NIL)
         return "LIMIT takes no rows, or too many";
-    if (contain_volatile_functions(reinterpret_cast<Node *>(given.limits)) ||
-        contain_subplans(reinterpret_cast<Node *>(given.limits)))
+    if (contain_volatile_functions(reinterpret_cast<Node *>(given->limits)) ||
+        contain_subplans(reinterpret_cast<Node *>(given->limits)))
         return "LIMIT or OFFSET isn't the same each time";
+    return nullptr;
+}
+
+static const char *refuse_first_rows(PlannerInfo *root, const RelOptInfo *input) {
+    if (root->parse->hasTargetSRFs)
+        return "a function returns a set";
     if (input->reloptkind == RELOPT_JOINREL)
         return nullptr;
     return planner_rt_fetch(input->relid, root)->tablesample != nullptr ? "a sample is read" : nullptr;
@@ -493,12 +506,13 @@ bool consider_first_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *outpu
     GivenRows given = {};
     given.target = root->upper_targets[UPPERREL_ORDERED];
     given.pathkeys = root->sort_pathkeys;
-    given.count = wanted_rows(root->parse);
-    given.limits = find_limits(root->parse);
     TableAggregate table = table_of_rows(root, input, output, given);
+    const char *limit = read_limit(root->parse, &given);
     Refusal refusal = {refuse_rows(root, input), nullptr};
     if (refusal.reason == nullptr)
-        refusal.reason = refuse_first_rows(root, input, given);
+        refusal.reason = refuse_first_rows(root, input);
+    if (refusal.reason == nullptr)
+        refusal.reason = limit;
     if (refusal.reason != nullptr || !add_first_rows(root, input, &given, &refusal)) {
         decline_rows(table, refusal);
         return false;

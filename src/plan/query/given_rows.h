@@ -11,7 +11,7 @@ namespace pg_gpu::plan::query {
 struct GivenRows {
     List *row;  // expressions over the tables
     PathTarget *target;
-    List *order;     // as top.h has it; NIL: none
+    List *order;     // as top.h has it, where functions come behind the row's columns; NIL: none
     List *pathkeys;  // the same
     // Of those that come first; 0: all are wanted, or as many as is told when they are asked. kAllSorted: all
     // in an order.
@@ -46,6 +46,9 @@ Path *make_replaced_rows(const TableAggregate &table);
 // Adds what clauses sort by to the rows, where it isn't there, and to their order, which may be empty, since
 // expressions without columns don't tell rows apart. False, with the reason: the engine can't.
 bool add_order(PlannerInfo *root, const List *clauses, GivenRows *given, Refusal *refusal);
+
+// Reads how many rows LIMIT and OFFSET take. Returns why that can't be told the engine; nullptr: it can.
+const char *read_limit(const Query *query, GivenRows *given);
 
 // Rows that are given from `input` as paths of `output`.
 TableAggregate table_of_rows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,

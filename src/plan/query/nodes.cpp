@@ -480,6 +480,8 @@ engine::Query make_engine_query(const CompiledQuery &compiled, const EngineQuery
         &building, compiled, parts.is_having_tested && !compiled.having.is_whole ? NIL : parts.order, 0);
     if (keys.count > 0)
         add_sort(&building, keys, parts.count, parts.expected_groups);
+    else if (compiled.window_count > 0 && parts.order == NIL && parts.count > 0)
+        building.nodes.items[building.nodes.count - 1].limit = static_cast<uint64>(parts.count);
     engine::Query query = {};
     query.nodes = building.nodes.items;
     query.node_count = building.nodes.count;

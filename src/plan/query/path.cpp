@@ -241,12 +241,16 @@ static Cost cost_numbers(const Offer &offer) {
     return cost;
 }
 
-// Of a row that leaves the engine as it is: its values are made anew, some of them in memory of their own.
+// Of a row that leaves the engine as it is: all do before the first one is taken.
+static Cost cost_leaving_row(const CompiledQuery &compiled) {
+    return compiled.result_count * cpu_operator_cost;
+}
+// Of a row that has left, when it is taken: some of its values are made anew, in memory of their own.
 static Cost cost_given_row(const CompiledQuery &compiled) {
     double operators = 0;
     for (uint32 i = 0; i < compiled.result_count; i++) {
         const Kind kind = compiled.results[i].argument.kind;
-        operators += kind == Kind::Group || is_numeric(compiled.results[i].argument) ? 4 : 1;
+        operators += kind == Kind::Group || is_numeric(compiled.results[i].argument) ? 3 : 0;
     }
     return cpu_tuple_cost + operators * cpu_operator_cost;
 }
@@ -280,9 +284,11 @@ static void cost_query(const Offer &offer, double groups, Path *path) {
     const double find = compiled.key_count == 0  ? 0
                         : table.given != nullptr ? compiled.key_count * kAddOperators
                                                  : find_operators(groups);
+    const bool is_all_sorted =
+        table.given != nullptr && table.given->order != NIL && table.given->count == kAllSorted;
     const double of_row = compiled.program->step_count * kStepOperators +
                           compiled.accumulator_count * kAddOperators + find +
-                          compiled.window_count * kSortOperators;
+                          (compiled.window_count + (is_all_sorted ? 1 : 0)) * kSortOperators;
     path->startup_cost =
         cost_request() + selected * of_row * cpu_operator_cost + reading + cost_leaving_groups(table);
     // Combinations for a table are found as groups are.
@@ -290,6 +296,8 @@ static void cost_query(const Offer &offer, double groups, Path *path) {
         compiled.program->table_count *
             (cost_request() + selected * find_operators(selected) * cpu_operator_cost + reading) +
         offer.evaluations * cpu_tuple_cost;
+    if (table.given != nullptr)
+        path->startup_cost += groups * cost_leaving_row(compiled);
     path->total_cost =
         path->startup_cost + groups * (table.given != nullptr ? cost_given_row(compiled) : cpu_tuple_cost);
     if (offer.is_late)

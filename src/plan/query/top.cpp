@@ -117,18 +117,6 @@ void order_keys(const Compiler &compiler, const TableViews &views, const Compile
     }
 }
 
-bool order_given(Compiler *compiler, const CompiledQuery &compiled, const List *order) {
-    for (int i = 0; i < count_items(order); i++) {
-        const OrderItem item = order_item(order, i);
-        const Result &result = compiled.results[item.result];
-        if (result.argument.kind == Kind::Group && !order_result(compiler, result, item.collation)) {
-            refuse(&compiler->refusal, "values are compared whose order the engine doesn't know");
-            return false;
-        }
-    }
-    return true;
-}
-
 // Is the order of what was accumulated that of the results?
 static bool is_in_order(const Program &program, const Result &result, Oid collation) {
     switch (result.kind) {
@@ -142,6 +130,22 @@ static bool is_in_order(const Program &program, const Result &result, Oid collat
         default:
             return false;
     }
+}
+
+bool order_given(Compiler *compiler, const CompiledQuery &compiled, const List *order) {
+    for (int i = 0; i < count_items(order); i++) {
+        const OrderItem item = order_item(order, i);
+        const Result &result = compiled.results[item.result];
+        const bool is_known =
+            result.kind != ResultKind::Value
+                ? is_in_order(*compiler->program, result, item.collation)
+                : result.argument.kind != Kind::Group || order_result(compiler, result, item.collation);
+        if (!is_known) {
+            refuse(&compiler->refusal, "values are compared whose order the engine doesn't know");
+            return false;
+        }
+    }
+    return true;
 }
 
 uint32 make_sort_keys(const CompiledQuery &compiled, const List *order, int unordered,

@@ -9,6 +9,7 @@
 #include "plan/query/node.h"
 #include "plan/query/path.h"
 #include "plan/query/top.h"
+#include "plan/query/wanted_rows.h"
 #include "plan/query/window_frames.h"
 
 namespace pg_gpu::plan::query {
@@ -248,6 +249,56 @@ static bool make_rows(PlannerInfo *root, GivenRows *given, Refusal *refusal) {
     return given->functions != NIL;
 }
 
+// Sorts the rows by what the statement sorts by: columns, or functions of windows. False: by something else.
+static bool sort_windowed_rows(PlannerInfo *root, GivenRows *given) {
+    Refusal refusal = {};
+    ListCell *cell;
+    // Columns that are added now come before the functions.
+    foreach (cell, root->parse->sortClause) {
+        Node *key = get_sortgroupclause_expr(lfirst_node(SortGroupClause, cell), root->processed_tlist);
+        if (!IsA(key, WindowFunc) &&
+            (contain_window_function(key) || !add_order(root, list_make1(lfirst(cell)), given, &refusal)))
+            return false;
+    }
+    given->order = NIL;
+    foreach (cell, root->parse->sortClause) {
+        const auto *clause = lfirst_node(SortGroupClause, cell);
+        Node *key = get_sortgroupclause_expr(const_cast<SortGroupClause *>(clause), root->processed_tlist);
+        const int function = number_in_row(given->functions, key);
+        bool descends;
+        if (!IsA(key, WindowFunc)) {
+            if (!add_order(root, list_make1(lfirst(cell)), given, &refusal))
+                return false;
+            continue;
+        }
+        if (function < 0 || !is_own_order(clause->sortop, exprType(key), &descends))
+            return false;
+        given->order = add_order_item(given->order, list_length(given->row) + function, *clause, descends,
+                                      exprCollation(key));
+    }
+    return true;
+}
+
+// Leaves those that LIMIT takes, where nothing takes rows away before. False: all may be wanted.
+static bool limit_rows(PlannerInfo *root, const List *conditions, GivenRows *given) {
+    const Query *query = root->parse;
+    if (conditions != NIL || query->distinctClause != NIL || query->limitCount == nullptr ||
+        read_limit(query, given) != nullptr)
+        return false;
+    given->row = list_copy(given->row);
+    given->pathkeys = root->sort_pathkeys;
+    return sort_windowed_rows(root, given) && (given->order != NIL || given->pathkeys == NIL);
+}
+
+// What PostgreSQL would run for these.
+static Path *replace_limited(PlannerInfo *root, const WindowAggPath &own, const GivenRows &given) {
+    Path *rows = give_rows(root, own, given);
+    return pathkeys_contained_in(given.pathkeys, rows->pathkeys)
+               ? rows
+               : reinterpret_cast<Path *>(create_sort_path(root, rows->parent, rows, given.pathkeys,
+                                                           static_cast<double>(given.count)));
+}
+
 const char *refuse_windows(PlannerInfo *root, const RelOptInfo *input) {
     constexpr double max_rows = 20 * static_cast<double>(kMaxFirstRows);
     const char *refused = refuse_rows(root, input);
@@ -279,6 +330,14 @@ const char *consider_windows(PlannerInfo *root, RelOptInfo *input, RelOptInfo *o
     if ((input->reloptkind == RELOPT_JOINREL || is_parent_table(root, input) || is_nested(root, input)) &&
         !begin_joined_query(&table))
         return nullptr;
+    GivenRows limited = given;
+    table.given = &limited;
+    if (limit_rows(root, table.having, &limited)) {
+        limited.replaced = replace_limited(root, *own, limited);
+        if (consider_query(table))
+            return nullptr;
+    }
+    table.given = &given;
     consider_query(table);
     return nullptr;
 }
