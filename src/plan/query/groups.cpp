@@ -65,6 +65,8 @@ struct Targets {
     const List *dropped;  // that the planner doesn't group by
     const List *wanted;   // columns outside of keys
     bool has_sets;
+    bool may_depend;      // Does the statement rely on a key on which other columns depend?
+    const List *columns;  // of the statement, those that it is grouped by included
     List *dependents;
     List *aggregates;
     Refusal *refusal;
@@ -72,8 +74,21 @@ struct Targets {
 
 }  // namespace
 
+// PostgreSQL 15 forgets the keys that it drops since they depend on others, but not that they were keys.
+static bool was_key(const Node *node, const List *columns) {
+    ListCell *cell;
+    foreach (cell, columns) {
+        const auto *column = lfirst_node(TargetEntry, cell);
+        if (column->ressortgroupref > 0 && equal(column->expr, node))
+            return true;
+    }
+    return false;
+}
+
 // Collects aggregates, and what is the same in all rows of a group though it isn't grouped by: keys that the
-// planner has dropped, and other columns, which SQL allows only where they depend on keys.
+// planner has dropped, and columns that depend on keys. Other columns are left of expressions that are
+// grouped by, of which another one has sub-selects of its own, and PostgreSQL takes them from any row of the
+// group.
 static bool collect_targets(Node *node, void *context) {
     auto *targets = static_cast<Targets *>(context);
     if (node == nullptr || list_member(targets->keys, node))
@@ -88,7 +103,8 @@ static bool collect_targets(Node *node, void *context) {
             targets->aggregates = list_append_unique(targets->aggregates, node);
             return false;
         case T_Var:
-            if (targets->has_sets && list_member(targets->wanted, node)) {
+            if (list_member(targets->wanted, node) &&
+                (targets->has_sets || !(targets->may_depend || was_key(node, targets->columns)))) {
                 refuse(targets->refusal, "a column is neither grouped by nor aggregated", node);
                 return true;
             }
@@ -172,6 +188,8 @@ static List *row_of(const TableAggregate &table, Refusal *refusal) {
                        get_sortgrouplist_exprs(dropped_grouping_clauses(table.root), table.columns),
                        wanted_columns(table, keys),
                        table.set != NIL,
+                       table.root->parse->constraintDeps != NIL,
+                       table.columns,
                        NIL,
                        NIL,
                        refusal};

@@ -157,7 +157,7 @@ sub _is_told_by_order
 # Where memory has no room for a hash table, PostgreSQL goes through all of a sub-select's rows for each row.
 sub _may_look_up { my ($table) = @_; return $table->{rows} <= 5000; }
 
-# Of a join, beside the equality with its key: another column of the table and one of the joined table.
+# Of a join, beside the comparison with its key: other columns of the table and of the joined table, which may be a range.
 sub _further_condition
 {
 	my ($random, $table, $joined) = @_;
@@ -167,7 +167,9 @@ sub _further_condition
 	{
 		push @pairs, map { [ $_->{name}, $other->{name} ] } grep { $_->{type} eq $other->{type} } @{ $table->{indexed} };
 	}
-	return @pairs ? ' AND ' . join($random->pick(' = ', ' = ', ' <> ', ' <= '), @{ $random->pick(@pairs) }) : '';
+	return '' unless @pairs;
+	my $condition = ' AND ' . join($random->pick(' = ', ' = ', ' <> ', ' <= ', ' < '), @{ $random->pick(@pairs) });
+	return $condition . ($random->once_in(3) ? ' AND ' . join($random->pick(' > ', ' >= '), @{ $random->pick(@pairs) }) : '');
 }
 
 # The table itself in another role: its columns have other names.
@@ -194,7 +196,8 @@ sub _meeting
 	my ($random, $table, $joined) = @_;
 	my ($one, $other) = ($joined->{by}{name}, $joined->{key});
 	# Pairs are so many that only small tables have time for them.
-	return "$one " . $random->pick('<', '>=', '<>') . " $other" if $table->{rows} <= 700 && $joined->{by}{type} !~ /bool|pair/ && $random->once_in(12);
+	return "$one " . $random->pick('<', '>=', '<>') . " $other" . ($random->once_in(2) ? _further_condition($random, $table, $joined) : '')
+		if $table->{rows} <= 700 && $joined->{by}{type} !~ /bool|pair/ && $random->once_in(12);
 	my $ways = $same_of{ type_of($joined->{by}{type})->{class} };
 	my $same_class = type_of($joined->{columns}[0]{type})->{class} eq type_of($joined->{by}{type})->{class};
 	if ($ways && $same_class && $random->once_in(6))
