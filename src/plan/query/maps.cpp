@@ -3,6 +3,7 @@
 #include "compat.h"
 #include "plan/query/failure.h"
 #include "plan/query/numbering.h"
+#include "plan/query/text_casts.h"
 
 namespace pg_gpu::plan::query {
 
@@ -59,10 +60,31 @@ bool has_users_function(Node *node, void *context) {
                                walk_expression(node, has_users_function, context));
 }
 
+// The step fails for entries that a cast can't read, unless what is around it leaves out their rows.
+static uint16 where_readable(Compiler *compiler, Source source, uint16 step, ValueType type) {
+    if (source.kind != SourceKind::Result || !has_text_casts(reinterpret_cast<Node *>(source.expression)))
+        return step;
+    Program *program = compiler->program;
+    source.type = ValueType::int64;
+    source.part = ResultPart::Readable;
+    source.numbering = no_numbering;
+    const uint16 is_readable =
+        add_step(program, make_step(Operation::column, ValueType::int64, add_source(program, source)));
+    const uint16 divided = add_guarded(compiler,
+                                       make_step(Operation::divide, ValueType::int64,
+                                                 constant_step(program, 1, ValueType::int64), is_readable),
+                                       true);
+    return add_step(
+        program, make_step(Operation::choose, type,
+                           add_step(program, make_step(Operation::to_boolean, ValueType::boolean, divided)),
+                           step, add_step(program, make_step(Operation::null, type))));
+}
+
 static Value value_of_source(Compiler *compiler, const Source &source) {
     const uint16 place = add_source(compiler->program, source);
-    Value value = make_value(add_step(compiler->program, make_step(Operation::column, source.type, place)),
-                             source.result, source.type, kMaxInt64);
+    const uint16 step = add_step(compiler->program, make_step(Operation::column, source.type, place));
+    Value value = make_value(where_readable(compiler, source, step, source.type), source.result, source.type,
+                             kMaxInt64);
     value.width = width_of_type(source.result_type);
     value.numbering = source.numbering;
     if (source.result == Kind::Group && source.numbering == no_numbering)
@@ -82,7 +104,7 @@ static Value value_of_decimals(Compiler *compiler, Source source) {
                         make_step(Operation::column, type, add_source(compiler->program, source)));
     };
     source.scale = value.scale;
-    value.step = read(value.type, ResultPart::Whole);
+    value.step = where_readable(compiler, source, read(value.type, ResultPart::Whole), value.type);
     if (value.shown == kShownByRow)
         value.shown_step = read(ValueType::int64, ResultPart::Shown);
     return value;
@@ -150,9 +172,9 @@ Value compile_fields_of_map(Compiler *compiler, const Expr *expression) {
     uint16 steps[3];
     for (const ResultPart part : {ResultPart::Months, ResultPart::Days, ResultPart::Time}) {
         source.part = part;
-        steps[static_cast<int>(part) - 1] =
-            add_step(compiler->program,
-                     make_step(Operation::column, ValueType::int64, add_source(compiler->program, source)));
+        const uint16 step = add_step(compiler->program, make_step(Operation::column, ValueType::int64,
+                                                                  add_source(compiler->program, source)));
+        steps[static_cast<int>(part) - 1] = where_readable(compiler, source, step, ValueType::int64);
     }
     return value_of_fields(compiler, steps[0], steps[1], steps[2]);
 }

@@ -90,9 +90,10 @@ enum class SourceKind : uint8 {
     Number,    // of the row among those of its view (column/query/row_tids.h): no column's
 };
 
-// What is taken of the results of a source: themselves, a field of intervals, or how many digits numerics
-// show.
-enum class ResultPart : uint8 { Whole, Months, Days, Time, Shown };
+// What is taken of the results of a source: themselves, a field of intervals, how many digits numerics show,
+// or whether PostgreSQL evaluates the expression without an error (text_casts.h): 1, else 0, and then the
+// result is NULL.
+enum class ResultPart : uint8 { Whole, Months, Days, Time, Shown, Readable };
 
 // A column of a table's scan.
 struct Source {

@@ -9,6 +9,7 @@
 #include "plan/query/numbering.h"
 #include "plan/query/spaces.h"
 #include "plan/query/tables.h"
+#include "plan/query/text_casts.h"
 
 namespace pg_gpu::plan::query {
 
@@ -57,6 +58,7 @@ struct Evaluation {
     Numbering *numbering;  // of results; nullptr: they aren't numbered
     ExprContext *context;
     ExprState *state;  // nullptr: the values themselves are the results
+    TextCasts casts;   // of the expression
     TupleTableSlot *row;
     column::ValueBuffer buffer;
     MapForm maps;
@@ -92,6 +94,7 @@ static Evaluation *begin_evaluation(const ViewColumns &columns, Program *program
         evaluation->numbering = &program->numberings[source->numbering];
     if (!IsA(source->expression, Var)) {
         evaluation->state = ExecInitExpr(source->expression, nullptr);
+        evaluation->casts = begin_text_casts(source->expression);
         const TupleDesc columns_of_row = columns.input != nullptr
                                              ? columns.input->descriptor
                                              : RelationGetDescr(columns.rows->view->index);
@@ -170,6 +173,33 @@ static column::Converted write_result(Evaluation *evaluation, Datum result, uint
     }
 }
 
+static column::Converted convert_result(Evaluation *evaluation, uint64 *words) {
+    bool is_null;
+    const Datum result = ExecEvalExprSwitchContext(evaluation->state, evaluation->context, &is_null);
+    return is_null ? column::Converted::Null : write_result(evaluation, result, words);
+}
+
+// A text that is no number has no result, and of numerics neither has one without room.
+static column::Converted convert_cast(Evaluation *evaluation, uint64 *words) {
+    const Source &source = *evaluation->source;
+    const bool is_asked = source.part == ResultPart::Readable;
+    const bool may_lack_room = source.result == Kind::Decimal;
+    bool is_readable = are_readable(evaluation->casts, evaluation->context);
+    column::Converted converted = column::Converted::Null;
+    if (is_readable && (!is_asked || may_lack_room)) {
+        uint64 result[2];
+        converted = convert_result(evaluation, is_asked ? result : words);
+        if (may_lack_room && converted == column::Converted::Impossible) {
+            is_readable = false;
+            converted = column::Converted::Null;
+        }
+    }
+    if (!is_asked)
+        return converted;
+    *words = is_readable ? 1 : 0;
+    return column::Converted::Value;
+}
+
 static column::Converted evaluate(Evaluation *evaluation, const column::Bytes &bytes, uint64 *words) {
     const Datum value = column::datum_of(evaluation->facts->type, bytes, &evaluation->buffer);
     if (evaluation->state == nullptr)
@@ -179,10 +209,8 @@ static column::Converted evaluate(Evaluation *evaluation, const column::Bytes &b
     evaluation->row->tts_values[column] = value;
     evaluation->row->tts_isnull[column] = false;
     context->ecxt_scantuple = evaluation->row;
-    bool is_null;
-    const Datum result = ExecEvalExprSwitchContext(evaluation->state, context, &is_null);
     const column::Converted converted =
-        is_null ? column::Converted::Null : write_result(evaluation, result, words);
+        evaluation->casts.count > 0 ? convert_cast(evaluation, words) : convert_result(evaluation, words);
     ResetExprContext(context);
     return converted;
 }
