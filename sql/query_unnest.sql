@@ -66,6 +66,14 @@ SET hash_mem_multiplier = 1;
 SELECT is_unnested(q), c.same, c.rows, q AS query FROM unnest(:'excluded'::text[]) AS q, compare(q) AS c;
 RESET work_mem;
 RESET hash_mem_multiplier;
+-- Where they have room, but reading them costs more than the join.
+CREATE TABLE chosen (part int4) WITH (autovacuum_enabled = off);
+INSERT INTO chosen SELECT nullif(i % 700, 0) FROM generate_series(1, 60000) AS i;
+CREATE INDEX chosen_i ON chosen USING gpu_column (part);
+VACUUM ANALYZE chosen;
+SELECT is_unnested(q), c.same, c.rows, q AS query FROM unnest(ARRAY['SELECT count(*), sum(id) FROM piece WHERE part NOT IN (SELECT part FROM chosen WHERE part IS NOT NULL)',
+    'SELECT count(*), sum(id) FROM piece WHERE part IN (SELECT part FROM chosen WHERE part > 300) OR wide = 3']) AS q, compare(q) AS c;
+DROP TABLE chosen;
 -- Without the index of columns, nothing changes.
 DROP INDEX piece_i;
 SELECT is_unnested($$SELECT count(*) FROM piece p WHERE size < (SELECT 0.5 * avg(size) FROM piece q WHERE q.wide = p.wide)$$);

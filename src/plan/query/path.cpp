@@ -241,6 +241,23 @@ static Cost cost_numbers(const Offer &offer) {
     return cost;
 }
 
+static bool add_cost_of_subquery(Node *node, void *context) {
+    if (node == nullptr)
+        return false;
+    if (!IsA(node, SubPlan))
+        return walk_expression(node, add_cost_of_subquery, context);
+    *static_cast<Cost *>(context) += reinterpret_cast<const SubPlan *>(node)->startup_cost;
+    return false;
+}
+
+// Of the rows of subqueries in conditions, which PostgreSQL reads before the engine is asked.
+static Cost cost_subqueries(const AggregateQuery &query) {
+    Cost cost = 0;
+    for (const List *expressions : {query.conditions, query.keys, query.aggregates})
+        add_cost_of_subquery(reinterpret_cast<Node *>(const_cast<List *>(expressions)), &cost);
+    return cost;
+}
+
 // Of a row that leaves the engine as it is: all do before the first one is taken.
 static Cost cost_leaving_row(const CompiledQuery &compiled) {
     return compiled.result_count * cpu_operator_cost;
@@ -289,8 +306,8 @@ static void cost_query(const Offer &offer, double groups, Path *path) {
     const double of_row = compiled.program->step_count * kStepOperators +
                           compiled.accumulator_count * kAddOperators + find +
                           (compiled.window_count + (is_all_sorted ? 1 : 0)) * kSortOperators;
-    path->startup_cost =
-        cost_request() + selected * of_row * cpu_operator_cost + reading + cost_leaving_groups(table);
+    path->startup_cost = cost_request() + selected * of_row * cpu_operator_cost + reading +
+                         cost_leaving_groups(table) + cost_subqueries(offer.query);
     // Combinations for a table are found as groups are.
     path->startup_cost +=
         compiled.program->table_count *
