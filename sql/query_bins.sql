@@ -52,4 +52,16 @@ INSERT INTO reading VALUES (8000, 'infinity', 'NaN', 'NaN', NULL, 'infinity', '-
 SELECT compared.* FROM binned, compare_all(list) AS compared;
 
 DROP FUNCTION compare, compare_all, who_answers, answer_of;
+-- How many groups are expected of remainders, buckets and what is computed of them, of which PostgreSQL has no statistics.
+CREATE FUNCTION expected_groups(expression text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE line text;
+BEGIN
+    FOR line IN EXECUTE format('EXPLAIN SELECT %s, count(*) FROM reading GROUP BY 1', expression) LOOP
+        IF line ~ 'GpuQuery' THEN
+            RETURN substring(line FROM 'rows=(\d+)');
+        END IF;
+    END LOOP;
+END $$;
+SELECT e, expected_groups(e) FROM unnest(ARRAY['id % 10', '1 + mod(id, -10)', 'mod(id::int8, 4) * 2', 'width_bucket(ratio, 0, 20, 4)', 'CASE WHEN small > 0 THEN id % 3 ELSE 7 END']) AS e;
+DROP FUNCTION expected_groups;
 DROP TABLE reading;

@@ -88,8 +88,35 @@ static bool is_looked_up(const Program &program, uint16 number) {
            program.steps[step.left].detail >= kListNumber;
 }
 
+static double max_values(const Node *expression);
+
+// Of a call, 0: it isn't known. A remainder has both signs, and a bucket's number is 0 or one more than there
+// are for what lies outside.
+static double max_values_of_call(Oid function, const List *arguments) {
+    const auto *last = static_cast<const Const *>(llast(arguments));
+    const bool is_known = IsA(last, Const) && !last->constisnull;
+    switch (function) {
+        case F_INT4MOD:
+        case F_MOD_INT4_INT4:
+            return is_known ? 2 * std::abs(static_cast<double>(DatumGetInt32(last->constvalue))) : 0;
+        case F_INT8MOD:
+        case F_MOD_INT8_INT8:
+            return is_known ? 2 * std::abs(static_cast<double>(DatumGetInt64(last->constvalue))) : 0;
+        case F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4:
+        case F_WIDTH_BUCKET_NUMERIC_NUMERIC_NUMERIC_INT4:
+            return is_known ? static_cast<double>(DatumGetInt32(last->constvalue)) + 3 : 0;
+        default:
+            break;
+    }
+    double most = 1;
+    ListCell *cell;
+    foreach (cell, arguments)
+        most *= max_values(static_cast<const Node *>(lfirst(cell)));
+    return func_volatile(function) == PROVOLATILE_VOLATILE ? 0 : most;
+}
+
 // How many values an expression may have at most, which the planner guesses from those of its columns: a CASE
-// of constants, or a truth value. 0: as many as there are.
+// of constants, a truth value, a remainder, or what is computed of such. 0: as many as there are.
 static double max_values(const Node *expression) {
     check_stack_depth();
     if (exprType(expression) == BOOLOID)
@@ -99,6 +126,14 @@ static double max_values(const Node *expression) {
     if (IsA(expression, RelabelType))
         return max_values(
             reinterpret_cast<const Node *>(reinterpret_cast<const RelabelType *>(expression)->arg));
+    if (IsA(expression, OpExpr)) {
+        const auto *operation = reinterpret_cast<const OpExpr *>(expression);
+        return max_values_of_call(operation->opfuncid, operation->args);
+    }
+    if (IsA(expression, FuncExpr)) {
+        const auto *call = reinterpret_cast<const FuncExpr *>(expression);
+        return call->args == NIL ? 0 : max_values_of_call(call->funcid, call->args);
+    }
     if (!IsA(expression, CaseExpr))
         return 0;
     const auto *choice = reinterpret_cast<const CaseExpr *>(expression);
