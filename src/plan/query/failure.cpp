@@ -1,5 +1,7 @@
 #include "plan/query/failure.h"
 
+#include <initializer_list>
+
 #include "compat.h"
 #include "subtransaction.h"
 
@@ -73,8 +75,73 @@ static bool is_valid_arithmetic(Oid function, const List *arguments) {
     }
 }
 
-// Casts of integers to numeric, comparisons of numerics and enums and elements of arrays aren't leakproof
-// either.
+// Sub-selects are looked at before constants are folded.
+static const Const *known_constant(const void *argument) {
+    Node *folded = eval_const_expressions(nullptr, static_cast<Node *>(const_cast<void *>(argument)));
+    auto *constant = reinterpret_cast<const Const *>(folded);
+    return IsA(folded, Const) && !constant->constisnull ? constant : nullptr;
+}
+
+// An integer that isn't one of the two.
+static bool is_known_number(const void *argument, int64 one, int64 other) {
+    const Const *constant = known_constant(argument);
+    if (constant == nullptr)
+        return false;
+    const int64 number = constant->consttype == INT2OID   ? DatumGetInt16(constant->constvalue)
+                         : constant->consttype == INT4OID ? DatumGetInt32(constant->constvalue)
+                                                          : DatumGetInt64(constant->constvalue);
+    return number != one && number != other;
+}
+
+static bool is_known_unit(const void *argument, std::initializer_list<const char *> units) {
+    const Const *constant = known_constant(argument);
+    return constant != nullptr && std::any_of(units.begin(), units.end(), [constant](const char *unit) {
+               return strcmp(TextDatumGetCString(constant->constvalue), unit) == 0;
+           });
+}
+
+// Quotients, and fields and units of moments: calls that only some values of one argument make fail, which is
+// a constant. What is cut to a unit fails in the year 4714 BC alone, with which moments begin.
+static bool is_valid_with_constant(Oid function, const List *arguments) {
+    switch (function) {
+        case F_INT2MOD:
+        case F_INT4MOD:
+        case F_INT8MOD:
+        case F_MOD_INT2_INT2:
+        case F_MOD_INT4_INT4:
+        case F_MOD_INT8_INT8:
+            return is_known_number(lsecond(arguments), 0, 0);
+        case F_INT2DIV:
+        case F_INT4DIV:
+        case F_INT8DIV:
+        case F_INT24DIV:
+        case F_INT42DIV:
+        case F_INT28DIV:
+        case F_INT82DIV:
+        case F_INT48DIV:
+        case F_INT84DIV:
+            return is_known_number(lsecond(arguments), 0, -1);
+        case F_EXTRACT_TEXT_TIMESTAMP:
+        case F_EXTRACT_TEXT_TIMESTAMPTZ:
+        case F_DATE_PART_TEXT_TIMESTAMP:
+        case F_DATE_PART_TEXT_TIMESTAMPTZ:
+            if (is_known_unit(linitial(arguments), {"hour", "minute", "second"}))
+                return true;
+            [[fallthrough]];
+        case F_EXTRACT_TEXT_DATE:
+            return is_known_unit(linitial(arguments), {"year", "quarter", "month", "week", "day", "dow",
+                                                       "isodow", "doy", "isoyear", "epoch"});
+        case F_DATE_TRUNC_TEXT_TIMESTAMP:
+        case F_DATE_TRUNC_TEXT_TIMESTAMPTZ:
+            return is_known_unit(linitial(arguments),
+                                 {"year", "quarter", "month", "week", "day", "hour", "minute", "second"});
+        default:
+            return false;
+    }
+}
+
+// Casts of integers to numeric, comparisons of numerics and enums, elements of arrays, days of moments and
+// parts of text aren't leakproof either.
 static bool is_valid_call(Node *node, bool of_groups, List **arguments) {
     Oid function = InvalidOid;
     if (IsA(node, OpExpr)) {
@@ -87,6 +154,9 @@ static bool is_valid_call(Node *node, bool of_groups, List **arguments) {
     switch (function) {
         case F_STRING_TO_ARRAY_TEXT_TEXT:
             return is_deterministic(reinterpret_cast<FuncExpr *>(node)->inputcollid);
+        case F_LOWER_TEXT:
+        case F_UPPER_TEXT:
+            return OidIsValid(reinterpret_cast<FuncExpr *>(node)->inputcollid);
         case F_UNNEST_ANYARRAY:
         case F_NUMERIC_INT2:
         case F_NUMERIC_INT4:
@@ -103,9 +173,17 @@ static bool is_valid_call(Node *node, bool of_groups, List **arguments) {
         case F_ENUM_LE:
         case F_ENUM_GE:
         case F_ENUM_GT:
+        case F_DATE_TIMESTAMP:
+        case F_DATE_TIMESTAMPTZ:
+        // Only dates after the year 294276 aren't moments, too.
+        case F_TIMESTAMP_DATE:
+        case F_TIMESTAMPTZ_DATE:
+        case F_LEFT:
+        case F_RIGHT:
             return true;
         default:
-            return of_groups && is_valid_arithmetic(function, *arguments);
+            return is_valid_with_constant(function, *arguments) ||
+                   (of_groups && is_valid_arithmetic(function, *arguments));
     }
 }
 
