@@ -82,6 +82,11 @@ SELECT coalesce(m.cents, o.fine), count(*) FROM many m FULL JOIN others o ON m.c
 SELECT m.loose, count(*) FROM many m JOIN others o ON m.loose = o.cents GROUP BY 1
 SELECT m.padded, o.wide, count(*) FROM many m JOIN others o ON m.padded = o.wide GROUP BY 1, 2
 SELECT length(m.padded), length(o.wide), count(*) FROM many m JOIN others o ON m.padded = o.wide GROUP BY 1, 2
+SELECT min(m.padded), max(o.wide), mode() WITHIN GROUP (ORDER BY m.padded) FROM many m JOIN others o ON m.padded = o.wide
+SELECT m.padded, o.wide FROM many m JOIN others o ON m.padded = o.wide WHERE m.id < 300
+SELECT DISTINCT m.padded || '.', o.wide FROM many m JOIN others o ON m.padded = o.wide
+SELECT m.padded, o.v, count(*) FROM many m JOIN (SELECT wide::varchar(9) AS v FROM others) AS o ON m.padded = o.v GROUP BY 1, 2
+SELECT o.v::bpchar, count(*) FROM many m JOIN (SELECT wide::varchar(9) AS v FROM others) AS o ON m.padded = o.v GROUP BY 1
 SELECT m.small, o.number, sum(m.number + o.small) FROM many m JOIN others o ON m.small = o.number GROUP BY 1, 2
 SELECT m.day, o.moment, count(*) FROM many m JOIN others o ON m.day = o.moment GROUP BY 1, 2
 SELECT day, count(*) FROM many JOIN others USING (day) GROUP BY 1

@@ -55,6 +55,15 @@ void accumulate_special(Compiler *compiler, CompiledQuery *compiled, Argument *a
     argument->value = finite_part(compiler, argument->value);
 }
 
+// A char(n) has the same number as a varchar with fewer or more blanks at its end.
+static int32 padded_to(const Expr *expression) {
+    const auto *node = reinterpret_cast<const Node *>(expression);
+    const Oid collation = exprCollation(node);
+    return exprType(node) == BPCHAROID && OidIsValid(collation) && get_collation_isdeterministic(collation)
+               ? Max(exprTypmod(node), 0)
+               : 0;
+}
+
 Result make_result(ResultKind kind, const Aggref *aggregate, const Value &argument) {
     Result result = {};
     result.kind = kind;
@@ -352,6 +361,7 @@ void compile_aggregate(Compiler *compiler, CompiledQuery *compiled, const Aggref
                 compile_ordered(compiler, compiled, aggregate, argument, result);
             else
                 compile_known(compiler, compiled, aggregate, argument, result);
+            result->padded = padded_to(expression);
         }
     }
     end_guarded(guarded);
@@ -404,6 +414,7 @@ static void compile_key(Compiler *compiler, CompiledQuery *compiled, const Query
     result->kind = ResultKind::Value;
     result->type = type;
     result->argument = value;
+    result->padded = padded_to(key);
     result->value = static_cast<uint16>(number);
     result->shown = result->least_shown = result->least_sign = result->least_special =
         result->distinct_values = no_step;
@@ -445,6 +456,7 @@ static void compile_given(Compiler *compiler, CompiledQuery *compiled, const Que
     result->type = exprType(reinterpret_cast<const Node *>(expression));
     result->argument = value;
     result->argument.may_be_minus_0 = false;
+    result->padded = padded_to(expression);
     result->value = static_cast<uint16>(number);
     result->shown = result->least_shown = result->least_sign = result->least_special =
         result->distinct_values = no_step;

@@ -67,7 +67,8 @@ struct Result {
     uint16 months;       // IntervalSum, IntervalAverage: theirs, the value being that of days
     uint16 least_shown;  // of such a key: the fewest digits, or the least look
     float8 fraction;     // BetweenIntervals
-    Result *elements;    // Array: as many as its shape has; those without a value (no_step) are NULL
+    int32 padded;  // of a char(n): its typmod, to which other values that equal it are padded; 0: no other
+    Result *elements;  // Array: as many as its shape has; those without a value (no_step) are NULL
     ArrayType *shape;
 };
 

@@ -277,11 +277,18 @@ static Datum value_of_words(Kind kind, uint8 width, Int128 number, double real) 
     }
 }
 
-static Datum value_of_group(const CompiledQuery &compiled, const Value &meaning, uint64 number) {
-    if (meaning.numbering != no_numbering)
-        return value_of_number(compiled.program->numberings[meaning.numbering], number);
-    const column::ColumnType type = column::describe_type(meaning.coded, InvalidOid);
-    return column::decode_integer(type, (number - offset_of_code(type)) & column::low_bits(type.width * 8U));
+static Datum value_of_group(const CompiledQuery &compiled, const Result &result, uint64 number) {
+    const Value &meaning = result.argument;
+    if (meaning.numbering == no_numbering) {
+        const column::ColumnType type = column::describe_type(meaning.coded, InvalidOid);
+        return column::decode_integer(type,
+                                      (number - offset_of_code(type)) & column::low_bits(type.width * 8U));
+    }
+    const Numbering &numbering = compiled.program->numberings[meaning.numbering];
+    const Datum value = value_of_number(numbering, number);
+    return result.padded != 0 && numbering.values != nullptr && numbering.values->has_variants
+               ? DirectFunctionCall3(bpchar, value, Int32GetDatum(result.padded), BoolGetDatum(true))
+               : value;
 }
 
 // 0 and -0 are equal, and PostgreSQL shows the one of its first row.
@@ -459,7 +466,7 @@ void read_result(const CompiledQuery &compiled, const RecordLayout &layout, cons
         *value = NumericGetDatum(read_numeric(meaning, number_of_column(layout, record, result.value),
                                               shown_of(layout, result, record)));
     } else if (meaning.kind == Kind::Group) {
-        *value = value_of_group(compiled, meaning, record[layout.words[result.value]]);
+        *value = value_of_group(compiled, result, record[layout.words[result.value]]);
     } else if (meaning.kind == Kind::Interval && result.shown != no_step) {
         *value = interval_of_look(number_of_column(layout, record, result.value),
                                   number_of_column(layout, record, result.shown));

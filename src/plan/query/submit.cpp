@@ -41,7 +41,7 @@ static bool has_variants(const CompiledQuery &compiled) {
             result.kind == ResultKind::Value && value.kind == Kind::Group && value.numbering != no_numbering
                 ? compiled.program->numberings[value.numbering].values
                 : nullptr;
-        if (values != nullptr && values->has_variants)
+        if (values != nullptr && values->has_variants && result.padded == 0)
             return true;
     }
     return false;
