@@ -26,6 +26,11 @@ SELECT min(at::time), max(local::time), count(DISTINCT local::time), count(at::t
 SELECT count(*) FILTER (WHERE local::time >= '09:00' AND local::time < '17:00:00.5'), count(*) FILTER (WHERE at::time > clock), count(*) FILTER (WHERE local::time IN ('00:26:00.5', '12:00')) FROM seen
 SELECT place, avg(clock), sum(clock), max(clock - time '12:00'), sum(clock::interval) FROM seen GROUP BY place
 SELECT extract(hour FROM clock), extract(hour FROM local::time), count(*) FROM seen WHERE id < 2000 GROUP BY 1, 2
+SELECT extract(minute FROM clock), sum(extract(second FROM clock)), min(extract(milliseconds FROM clock)), max(extract(microseconds FROM clock)), max(extract(epoch FROM clock)), max(extract(hour FROM clock)) FROM seen GROUP BY 1
+SELECT date_part('hour', local::time), min(date_part('epoch', clock)), max(date_part('minute', clock)), count(date_part('microseconds', at::time)) FROM seen GROUP BY 1
+SELECT extract(day FROM clock), count(*) FROM seen GROUP BY 1
+SELECT isfinite(at), isfinite(local), isfinite(at::date), count(*) FROM seen GROUP BY 1, 2, 3
+SELECT count(*), max(local) FROM seen WHERE isfinite(local) AND isfinite(at) IS NOT TRUE
 SELECT * FROM (SELECT id, local::time FROM seen ORDER BY 2 DESC NULLS LAST, id LIMIT 7) AS s
 $list$);
 DROP TABLE seen;

@@ -283,6 +283,18 @@ static Value compile_interval_part(Compiler *compiler, const List *arguments) {
     return make_value(all, Kind::Float, ValueType::float64);
 }
 
+// A field of a time of day, which is that of an interval as long.
+static Value compile_field_of_time(Compiler *compiler, Oid function, const List *arguments) {
+    const NamedField *named = find_named(fields, arguments);
+    if (named == nullptr || (named->is_of_day && named->field != DateField::epoch_micros))
+        return refuse_value(compiler, "a time of day doesn't have a field");
+    FuncExpr *interval = makeFuncExpr(F_INTERVAL_TIME, INTERVALOID, list_make1(lsecond(arguments)),
+                                      InvalidOid, InvalidOid, COERCE_IMPLICIT_CAST);
+    const List *of_interval = list_make2(linitial(arguments), interval);
+    return function == F_EXTRACT_TEXT_TIME ? compile_interval_field(compiler, of_interval)
+                                           : compile_interval_part(compiler, of_interval);
+}
+
 static Value compile_extract(Compiler *compiler, const List *arguments, bool has_zone) {
     const NamedField *named = find_named(fields, arguments);
     const Value value = compile(compiler, static_cast<const Expr *>(lsecond(arguments)));
@@ -413,6 +425,15 @@ static Value compile_overlaps(Compiler *compiler, const List *arguments) {
                         choose(is_less(one.start, other.start), is_within(other, one), are_known)));
 }
 
+// isfinite()
+static Value compile_finite(Compiler *compiler, const List *arguments) {
+    const Value value = compile(compiler, static_cast<const Expr *>(linitial(arguments)));
+    if (is_refused(compiler))
+        return {};
+    const uint16 is_infinite = is_infinite_step(compiler, value.step, value.kind == Kind::Date);
+    return truth(logic(compiler, Operation::logical_not, is_infinite));
+}
+
 // ---- seconds since 1970 -----------------------------------------------------------------------------------
 
 static constexpr int64 kUnixToPostgres =
@@ -488,6 +509,15 @@ bool compile_moment_call(Compiler *compiler, Oid function, const List *arguments
         case F_EXTRACT_TEXT_TIMESTAMP:
         case F_EXTRACT_TEXT_TIMESTAMPTZ:
             *value = compile_extract(compiler, arguments, function == F_EXTRACT_TEXT_TIMESTAMPTZ);
+            return true;
+        case F_EXTRACT_TEXT_TIME:
+        case F_DATE_PART_TEXT_TIME:
+            *value = compile_field_of_time(compiler, function, arguments);
+            return true;
+        case F_ISFINITE_DATE:
+        case F_ISFINITE_TIMESTAMP:
+        case F_ISFINITE_TIMESTAMPTZ:
+            *value = compile_finite(compiler, arguments);
             return true;
         case F_EXTRACT_TEXT_INTERVAL:
             *value = compile_interval_field(compiler, arguments);

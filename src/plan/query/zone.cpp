@@ -73,9 +73,11 @@ static uint32 number_of_zone(Compiler *compiler, pg_tz *zone, int64 offset) {
     return program->zone_count++;
 }
 
-uint16 is_infinite_step(Compiler *compiler, uint16 step) {
-    const engine::Constant ends[] = {{static_cast<uint64>(PG_INT64_MIN), UINT64_MAX},
-                                     {static_cast<uint64>(PG_INT64_MAX), 0}};
+uint16 is_infinite_step(Compiler *compiler, uint16 step, bool is_date) {
+    const int64 first = is_date ? PG_INT32_MIN : PG_INT64_MIN;
+    const int64 last = is_date ? PG_INT32_MAX : PG_INT64_MAX;
+    const engine::Constant ends[] = {{static_cast<uint64>(first), UINT64_MAX},
+                                     {static_cast<uint64>(last), 0}};
     return add_step(compiler->program,
                     make_step(Operation::in_list, ValueType::boolean, step, lengthof(ends),
                               static_cast<uint16>(add_constants(compiler->program, ends, lengthof(ends)))));

@@ -9,7 +9,7 @@ namespace pg_gpu::plan::query {
 uint16 shift_step(Compiler *compiler, engine::Operation operation, const Value &value, pg_tz *zone);
 
 // Is a timestamp infinite?
-uint16 is_infinite_step(Compiler *compiler, uint16 step);
+uint16 is_infinite_step(Compiler *compiler, uint16 step, bool is_date = false);
 
 // The type that moments of two types are compared as; InvalidOid: one isn't a moment.
 Oid type_of_compared(Oid one, Oid other);
