@@ -80,6 +80,19 @@ SELECT is_unnested(q), c.same, c.rows, q AS query FROM unnest(:'computed'::text[
 -- Those that may.
 \set computed '{"SELECT count(*) FROM piece p WHERE size < (SELECT avg(size) FROM piece q WHERE q.id % 20 = p.id % (p.wide - 41))","SELECT count(*) FROM piece p WHERE size < (SELECT avg(size) FROM piece q WHERE q.wide / -1 = p.wide)","SELECT count(*) FROM piece p WHERE size < (SELECT avg(size) FROM piece q WHERE q.id + 1 = p.id)"}'
 SELECT is_unnested(q), c.same, c.rows, q AS query FROM unnest(:'computed'::text[]) AS q, compare(q) AS c;
+-- INSERT of what SELECT gives, and of which WITH queries are a part.
+CREATE TABLE kept (way text, id int8, size numeric);
+\set first 'INSERT INTO kept SELECT current_setting(\'pg_gpu.enable_query\'), id, size FROM piece p WHERE size < (SELECT avg(size) FROM piece q WHERE q.part = p.part)'
+\set second 'WITH large AS (SELECT part, max(size) AS most FROM piece GROUP BY part) INSERT INTO kept SELECT current_setting(\'pg_gpu.enable_query\'), t.id, (SELECT sum(size) FROM piece q WHERE q.name = t.name) FROM part t JOIN large ON large.part = t.id WHERE most > 240 ON CONFLICT DO NOTHING'
+SELECT is_unnested(q), q AS query FROM unnest(ARRAY[:'first', :'second']) AS q;
+:first;
+:second;
+SET pg_gpu.enable_query = off;
+:first;
+:second;
+RESET pg_gpu.enable_query;
+SELECT count(*), count(*) FILTER (WHERE ways <> '{off,on}') AS others FROM (SELECT array_agg(way ORDER BY way) AS ways FROM kept GROUP BY id, size) AS s;
+DROP TABLE kept;
 -- Without the index of columns, nothing changes.
 DROP INDEX piece_i;
 SELECT is_unnested($$SELECT count(*) FROM piece p WHERE size < (SELECT 0.5 * avg(size) FROM piece q WHERE q.wide = p.wide)$$);

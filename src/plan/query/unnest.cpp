@@ -204,6 +204,15 @@ static bool has_sub_selects(Node *node, void *context) {
            walk_query(query, has_sub_selects, context, 0);
 }
 
+// SELECT, or INSERT of what one gives.
+static bool is_of_select(const Query *query) {
+    bool has_subquery = false;
+    ListCell *cell;
+    foreach (cell, query->rtable)
+        has_subquery = has_subquery || lfirst_node(RangeTblEntry, cell)->rtekind == RTE_SUBQUERY;
+    return query->commandType == CMD_SELECT || (query->commandType == CMD_INSERT && has_subquery);
+}
+
 // Without a GpuQuery the plans of people who have no such index would change, too.
 static bool is_better(const PlannedStmt *joined, const PlannedStmt *usual) {
     return joined->planTree->total_cost < usual->planTree->total_cost && has_node(joined);
@@ -217,15 +226,14 @@ static PlannedStmt *plan_all_ways(Query *query, const char *text, int options, P
     Query *unnested = nullptr;
     Query *inlined = nullptr;
     Query *nested = nullptr;
-    if (query_enabled() && query->commandType == CMD_SELECT &&
-        has_sub_selects(reinterpret_cast<Node *>(query), nullptr)) {
+    const bool is_considered = query_enabled() && is_of_select(query);
+    if (is_considered && has_sub_selects(reinterpret_cast<Node *>(query), nullptr)) {
         unnested = static_cast<Query *>(copyObjectImpl(query));
         is_unnested = rewrite_query(unnested, rewrite_level);
         inlined = static_cast<Query *>(copyObjectImpl(unnested));
         is_inlined = inline_queries(inlined);
     }
-    if (query_enabled() && query->commandType == CMD_SELECT &&
-        has_windows_of_groups(reinterpret_cast<Node *>(query), nullptr)) {
+    if (is_considered && has_windows_of_groups(reinterpret_cast<Node *>(query), nullptr)) {
         nested = static_cast<Query *>(copyObjectImpl(inlined != nullptr ? inlined : query));
         is_nested = rewrite_query(nested, nest_groups);
     }
