@@ -91,20 +91,27 @@ static bool is_looked_up(const Program &program, uint16 number) {
 static double max_values(const Node *expression);
 
 // Of a call, 0: it isn't known. A remainder has both signs, and a bucket's number is 0 or one more than there
-// are for what lies outside.
+// are for what lies outside. A 1 may stand for a number that advice doesn't know (restore_constants).
 static double max_values_of_call(Oid function, const List *arguments) {
     const auto *last = static_cast<const Const *>(llast(arguments));
-    const bool is_known = IsA(last, Const) && !last->constisnull;
+    const auto known = [](int64 number, double values) { return number > 1 || number < -1 ? values : 0; };
+    const bool is_constant = IsA(last, Const) && !last->constisnull;
     switch (function) {
         case F_INT4MOD:
-        case F_MOD_INT4_INT4:
-            return is_known ? 2 * std::abs(static_cast<double>(DatumGetInt32(last->constvalue))) : 0;
+        case F_MOD_INT4_INT4: {
+            const int64 number = is_constant ? DatumGetInt32(last->constvalue) : 0;
+            return known(number, 2 * std::abs(static_cast<double>(number)));
+        }
         case F_INT8MOD:
-        case F_MOD_INT8_INT8:
-            return is_known ? 2 * std::abs(static_cast<double>(DatumGetInt64(last->constvalue))) : 0;
+        case F_MOD_INT8_INT8: {
+            const int64 number = is_constant ? DatumGetInt64(last->constvalue) : 0;
+            return known(number, 2 * std::abs(static_cast<double>(number)));
+        }
         case F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4:
-        case F_WIDTH_BUCKET_NUMERIC_NUMERIC_NUMERIC_INT4:
-            return is_known ? static_cast<double>(DatumGetInt32(last->constvalue)) + 3 : 0;
+        case F_WIDTH_BUCKET_NUMERIC_NUMERIC_NUMERIC_INT4: {
+            const int64 number = is_constant ? DatumGetInt32(last->constvalue) : 0;
+            return known(number, static_cast<double>(number) + 3);
+        }
         default:
             break;
     }
