@@ -90,27 +90,31 @@ static bool is_looked_up(const Program &program, uint16 number) {
 
 static double max_values(const Node *expression);
 
+// A constant of int4 or int8; 0: it isn't known. A 1 may stand for what advice doesn't know
+// (restore_constants).
+static double known_number(const void *argument) {
+    const auto *constant = static_cast<const Const *>(argument);
+    if (!IsA(constant, Const) || constant->constisnull)
+        return 0;
+    const double number = constant->consttype == INT4OID
+                              ? DatumGetInt32(constant->constvalue)
+                              : static_cast<double>(DatumGetInt64(constant->constvalue));
+    return std::abs(number) == 1 ? 0 : number;
+}
+
 // Of a call, 0: it isn't known. A remainder has both signs, and a bucket's number is 0 or one more than there
-// are for what lies outside. A 1 may stand for a number that advice doesn't know (restore_constants).
+// are for what lies outside.
 static double max_values_of_call(Oid function, const List *arguments) {
-    const auto *last = static_cast<const Const *>(llast(arguments));
-    const auto known = [](int64 number, double values) { return number > 1 || number < -1 ? values : 0; };
-    const bool is_constant = IsA(last, Const) && !last->constisnull;
     switch (function) {
         case F_INT4MOD:
-        case F_MOD_INT4_INT4: {
-            const int64 number = is_constant ? DatumGetInt32(last->constvalue) : 0;
-            return known(number, 2 * std::abs(static_cast<double>(number)));
-        }
+        case F_MOD_INT4_INT4:
         case F_INT8MOD:
-        case F_MOD_INT8_INT8: {
-            const int64 number = is_constant ? DatumGetInt64(last->constvalue) : 0;
-            return known(number, 2 * std::abs(static_cast<double>(number)));
-        }
+        case F_MOD_INT8_INT8:
+            return 2 * std::abs(known_number(llast(arguments)));
         case F_WIDTH_BUCKET_FLOAT8_FLOAT8_FLOAT8_INT4:
         case F_WIDTH_BUCKET_NUMERIC_NUMERIC_NUMERIC_INT4: {
-            const int64 number = is_constant ? DatumGetInt32(last->constvalue) : 0;
-            return known(number, static_cast<double>(number) + 3);
+            const double buckets = known_number(llast(arguments));
+            return buckets == 0 ? 0 : buckets + 3;
         }
         default:
             break;
