@@ -211,61 +211,40 @@ static int whole_digits_of(const FuncExpr &cast_to_scale) {
                : kAnyDigits;
 }
 
-namespace {
-
-struct KnownCast {
-    const CoerceViaIO *cast;
-    int max_whole;
-};
-
-struct KnownCasts {
-    KnownCast *casts;
-    int count;
-    int room;
-};
-
-}  // namespace
-
-static void add_cast(KnownCasts *known, const CoerceViaIO *cast, int max_whole) {
-    if (known->count == known->room) {
-        known->room = 2 * known->room + 4;
-        known->casts = known->casts == nullptr ? allocate<KnownCast>(static_cast<size_t>(known->room))
-                                               : reallocate(known->casts, static_cast<size_t>(known->room));
-    }
-    known->casts[known->count++] = {cast, max_whole};
-}
-
-// Appends what is cast, inner casts first.
+// Appends what is cast, inner casts first; a cast to a scale takes the place of the one that it is of.
 static bool list_casts(Node *node, void *context) {
     if (node == nullptr)
         return false;
     check_stack_depth();
-    auto *known = static_cast<KnownCasts *>(context);
+    auto *list = static_cast<List **>(context);
     walk_expression(node, list_casts, context);
     if (IsA(node, CoerceViaIO) && is_known(*reinterpret_cast<CoerceViaIO *>(node)))
-        add_cast(known, reinterpret_cast<CoerceViaIO *>(node), kAnyDigits);
-    if (IsA(node, FuncExpr) && reinterpret_cast<FuncExpr *>(node)->funcid == F_NUMERIC_NUMERIC_INT4) {
-        const auto &to_scale = *reinterpret_cast<FuncExpr *>(node);
-        // The cast was the last to be added.
-        if (known->count > 0 && known->casts[known->count - 1].cast == linitial(to_scale.args))
-            known->casts[known->count - 1].max_whole = whole_digits_of(to_scale);
-    }
+        *list = lappend(*list, node);
+    if (IsA(node, FuncExpr) && reinterpret_cast<FuncExpr *>(node)->funcid == F_NUMERIC_NUMERIC_INT4 &&
+        *list != NIL && llast(*list) == linitial(reinterpret_cast<FuncExpr *>(node)->args))
+        llast(*list) = node;
     return false;
 }
 
 bool has_text_casts(Node *expression) {
-    KnownCasts known = {};
-    list_casts(expression, &known);
-    return known.count > 0;
+    List *list = NIL;
+    list_casts(expression, &list);
+    return list != NIL;
 }
 
 TextCasts begin_text_casts(Expr *expression) {
-    KnownCasts known = {};
-    list_casts(reinterpret_cast<Node *>(expression), &known);
-    TextCasts casts = {allocate<TextCast>(static_cast<size_t>(known.count) + 1), known.count};
-    for (int i = 0; i < known.count; i++)
-        casts.casts[i] = {ExecInitExpr(known.casts[i].cast->arg, nullptr), known.casts[i].cast->resulttype,
-                          known.casts[i].max_whole};
+    List *list = NIL;
+    list_casts(reinterpret_cast<Node *>(expression), &list);
+    TextCasts casts = {allocate<TextCast>(static_cast<size_t>(list_length(list)) + 1), 0};
+    ListCell *cell;
+    foreach (cell, list) {
+        auto *node = static_cast<Node *>(lfirst(cell));
+        const bool has_scale = IsA(node, FuncExpr);
+        const auto *to_scale = reinterpret_cast<const FuncExpr *>(node);
+        const auto *cast = reinterpret_cast<const CoerceViaIO *>(has_scale ? linitial(to_scale->args) : node);
+        casts.casts[casts.count++] = {ExecInitExpr(cast->arg, nullptr), cast->resulttype,
+                                      has_scale ? whole_digits_of(*to_scale) : kAnyDigits};
+    }
     return casts;
 }
 
